@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
 
 class Abort:
-    """A request to end the run early. Only the first one counts. Its callbacks wake code that waits; they must not wait
-    themselves."""
+    """A request to end the run early; the first one counts. Its callbacks wake code that waits; they must not wait."""
 
     def __init__(self) -> None:
         self.requested = False

@@ -17,10 +17,10 @@ from agent.model.request import THINKING_BUDGETS
 from agent.options import Options, RunRequest
 from agent.request_checks import UsageError, check, checked_folder
 from agent.run.auto_compaction import THRESHOLD
-from agent.run.context_files import NO_CONTEXT, as_text, find_context_files
-from agent.run.limits import Budget, refusal
-from agent.run.system_prompt import added_here, date_and_folder, system_prompt
-from agent.skills.offer import Offer, offer
+from agent.run.context_files import NO_CONTEXT, context_text, find_context_files
+from agent.run.limits import Budget, unpriced_refusal
+from agent.run.system_prompt import date_and_folder, local_additions, system_prompt
+from agent.skills.offer import SkillOffer, offer
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.repository import repository_root
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from agent.model.provider import Provider
     from agent.model.request import Reasoning
     from agent.providers.connection import Connect, MakeProvider
-    from agent.providers.user_models import Known
-    from agent.sessions.opening import Opened
+    from agent.providers.user_models import KnownModels
+    from agent.sessions.choice import OpenedSession
     from agent.transcript import Image
     from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
@@ -46,8 +46,8 @@ class Prepared(msgspec.Struct, frozen=True):
     options: Options
     make_provider: Callable[[Loop], Provider | ProviderUnavailable]
     images: tuple[Image, ...] = ()
-    """What goes with the prompt."""
-    session: Opened | None = None
+    """The images of the prompt."""
+    session: OpenedSession | None = None
     """The session that the run goes on with. Its lock is held until its file is closed."""
 
 
@@ -67,15 +67,15 @@ def prepare(request: RunRequest, make: MakeProvider | None = None) -> Prepared:
 
 
 def _prepare(
-    request: RunRequest, cwd: str, home: Path, config: Config, session: Opened | None, make: MakeProvider | None
+    request: RunRequest, cwd: str, home: Path, config: Config, session: OpenedSession | None, make: MakeProvider | None
 ) -> Prepared:
     known = _known_models(home)
     catalogue.use(known.models if known is not None else ())
-    skills = offer(cwd=cwd, home=home, with_users=request.user_skills) if request.skills else Offer()
+    skills = offer(cwd=cwd, home=home, with_users=request.user_skills) if request.skills else SkillOffer()
     context = find_context_files(home, Path(cwd)) if request.context_files else NO_CONTEXT
     schema = _answer_schema(request.output_schema)
     more = () if schema is None else (schema.instructions,)
-    system = _system_prompt(request, home, more, skills.manifest, as_text(context.files, cwd))
+    system = _system_prompt(request, home, more, skills.manifest, context_text(context.files, cwd))
     named = [*(skill.path for skill in skills.skills if skill.path), *(file.path for file in context.files)]
     places = _places(named, cwd, home)
     remarks: tuple[str, ...] = (config.remark,) if config.remark else ()
@@ -87,7 +87,7 @@ def _prepare(
     else:
         request, connect, said = _server(request, config, home, known, session, make)
         model, remarks = request.model or "", (*remarks, *said)
-    if (refused := refusal(model, Budget(request.max_cost_usd, request.max_tokens))) is not None:
+    if (refused := unpriced_refusal(model, Budget(request.max_cost_usd, request.max_tokens))) is not None:
         raise UsageError(refused)
     images, scaled = _images(request.images, model) if request.images else ((), ())
     recorder = _recorder(request.record, cwd, places) if request.record is not None else None
@@ -128,16 +128,16 @@ def _server(
     request: RunRequest,
     config: Config,
     home: Path,
-    known: Known | None,
-    session: Opened | None,
+    known: KnownModels | None,
+    session: OpenedSession | None,
     make: MakeProvider | None,
 ) -> tuple[RunRequest, Connect, tuple[str, ...]]:
     """The request with its model and its reasoning; a function that makes the provider with the endpoint and the
     credential of the run; and lines for the user. A replayed run needs none of these modules."""
     from agent.providers.connection import CONNECTION_ERRORS, Credentials, connection
-    from agent.providers.user_models import Known
+    from agent.providers.user_models import KnownModels
 
-    known = known or Known()
+    known = known or KnownModels()
     provider, wanted, remark = request.provider, request.model, ""
     if session is not None and wanted is None:
         provider, wanted, remark = session.model_for(provider, known.providers)
@@ -176,14 +176,14 @@ def _reasoning(request: RunRequest, config: Config, model: str) -> tuple[Reasoni
     return None, said if request.reasoning is not None else ""
 
 
-def _known_models(home: Path) -> Known | None:
-    """What the user's file has; None if there is no file, which most runs need not import its reader for."""
+def _known_models(home: Path) -> KnownModels | None:
+    """The content of the user's file. None if there is no file: then its reader is not imported."""
     if not os.path.lexists(home / "models.json"):
         return None
-    from agent.providers.user_models import UserModelsError, load
+    from agent.providers.user_models import UserModelsError, load_user_models
 
     try:
-        return load(home)
+        return load_user_models(home)
     except UserModelsError as error:
         raise UsageError(str(error)) from None
 
@@ -241,23 +241,23 @@ def _config(home: Path) -> Config:
         raise UsageError(str(error)) from None
 
 
-def _session(request: RunRequest, home: Path, cwd: str) -> Opened | None:
+def _session(request: RunRequest, home: Path, cwd: str) -> OpenedSession | None:
     """The session that the run goes on with, if it is to go on with one."""
     given = request.continue_last, request.resume, request.session, request.fork
     if given == (False, None, None, False):
         return None
+    from agent.sessions.choice import SessionChoice
     from agent.sessions.load import SessionError
-    from agent.sessions.opening import Asked
 
     try:
-        return Asked(*given, request.keep_session).open(home, cwd)
+        return SessionChoice(*given, request.keep_session).open(home, cwd)
     except SessionError as error:
         raise UsageError(str(error)) from None
 
 
 def _player(path: str, cwd: str, places: dict[str, str]) -> CassettePlayer:
     try:
-        return CassettePlayer.load(path, cwd=cwd, places=places, explain=added_here)
+        return CassettePlayer.load(path, cwd=cwd, places=places, explain=local_additions)
     except CassetteError as error:
         raise UsageError(f"--replay: {error}") from None
 

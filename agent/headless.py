@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agent.engine.prompt_result import PromptResult
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
-    from agent.sessions.opening import Opened
+    from agent.sessions.choice import OpenedSession
     from agent.transcript import Image
 
 
@@ -43,7 +43,7 @@ class Headless:
         *,
         version: str,
         make_provider: Callable[[Loop], Provider | ProviderUnavailable],
-        session: Opened | None = None,
+        session: OpenedSession | None = None,
         readers: Sequence[Callable[[events.Record], None]] = (),
         before_line: Callable[[], None] | None = None,
         owns_process: bool = True,

@@ -1,5 +1,5 @@
-"""What is wrong with a request for a run by itself: flags that are empty, exclude each other, or are no text. Before
-anything is read but the working folder."""
+"""Checks a request for a run by itself: flags that are empty, exclude each other, or are no text. Reads nothing but
+the working folder."""
 
 from __future__ import annotations
 

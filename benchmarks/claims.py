@@ -11,7 +11,7 @@ class Claims:
         self.failed = 0
 
     def add(self, claim: str, found: str, holds: bool | None) -> None:
-        """`holds` is None for a value that is only shown."""
+        """Adds a line. `holds` is None for a value without a target."""
         self.failed += holds is False
         self.table.add(claim, found, "not judged" if holds is None else "PASS" if holds else "FAIL")
 

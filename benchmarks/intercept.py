@@ -163,7 +163,7 @@ class Bench:
     @contextmanager
     def _hosts(self) -> Iterator[dict[str, Host]]:
         """Gives the block the floor and the blocking host as first contenders. At the end closes all contenders and
-        binds no process to a core any more."""
+        releases the processes from their cores."""
         hosts: dict[str, Host] = {}
         try:
             if self._shop.has_compiler:

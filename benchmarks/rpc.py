@@ -181,7 +181,7 @@ def _replay_alone(model: ReplayProvider, asked: dict[str, Any]) -> float:
 
 
 def _lines_of(peer: Peer) -> list[bytes]:
-    """What a prompt is answered with, as it came."""
+    """The lines that answer a prompt, unchanged."""
     peer.send("prompt", message="go")
     found: list[bytes] = []
     while not found or not found[-1].startswith(DONE):

@@ -35,7 +35,7 @@ GROWTH_LIMIT = 16 << 20
 
 
 class Taken(NamedTuple):
-    """What a client has read, and what the server used meanwhile."""
+    """The lines that a client read, and the server's use meanwhile."""
 
     seconds: float
     cpu_s: float

@@ -1,4 +1,4 @@
-"""What `import pyzot` costs, beside claude-agent-sdk: time and memory, without those of the interpreter. Linux only."""
+"""The cost of `import pyzot`, beside claude-agent-sdk: time and memory, less the interpreter's. Linux only."""
 
 from __future__ import annotations
 

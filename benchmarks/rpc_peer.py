@@ -73,7 +73,7 @@ class Peer:
         return now
 
     def read(self, size: int = READ) -> bytes:
-        """What has come, `size` bytes at most. Raises `RuntimeError` at the end of stdout and if nothing comes."""
+        """The bytes that have come, `size` at most. Raises `RuntimeError` at the end of stdout and if nothing comes."""
         if not select.select([self._stdout], [], [], TIMEOUT_S)[0]:
             raise RuntimeError(f"nothing from {self.process.args!r} for {TIMEOUT_S:g} s")
         data = os.read(self._stdout, size)
@@ -150,7 +150,7 @@ def line_server(path: Path) -> Peer:
 
 
 def request(project: Path) -> dict[str, Any]:
-    """What the server asks the model for the prompt `go` in an empty conversation."""
+    """The server's request to the model for the prompt `go` in an empty conversation."""
     return dict(Script(project).params())
 
 

@@ -1,4 +1,4 @@
-"""What the SDKs for authors cost: importing, getting ready, and a call, beside programs written by hand."""
+"""The cost of the SDKs for authors: importing, getting ready, and a call, beside programs written by hand."""
 
 from __future__ import annotations
 

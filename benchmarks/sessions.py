@@ -1,4 +1,4 @@
-"""What sessions cost: to read a long one, to start a run that goes on with it, and to write a message to the disk."""
+"""The cost of sessions: to read a long one, to start a run that goes on with it, and to write a message to the disk."""
 
 from __future__ import annotations
 

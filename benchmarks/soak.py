@@ -49,7 +49,7 @@ LOOKS = 40
 KILLS_PER_S = 1.0
 KILLED_FRIENDS_SHARE = 0.8
 OVERDUE_S = 30
-"""Seconds. A run that takes so much longer than `--seconds` prints its stack and ends."""
+"""Seconds. A run that takes longer than `--seconds` by more than this prints its stack and ends."""
 
 
 @dataclass(frozen=True)

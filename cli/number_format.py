@@ -18,7 +18,7 @@ _WHOLE_UNTIL = 100_000
 """Counts below are written with all digits."""
 
 _LEAST_DOLLARS = 0.00001
-"""An amount below is no amount that matters, but it is not 0 either."""
+"""Amounts below are shown as `under $0.00001`: they do not matter, but are not 0."""
 
 # --- in sentences and on pages --------------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ def plural(count: int, noun: str, several: str = "") -> str:
 
 
 def definitions_text(tools: int, tokens: int) -> str:
-    """What the definitions of so many tools cost: `2 tools, about 340 tokens of each request to the model`."""
+    """The cost of the definitions of `tools` tools: `2 tools, about 340 tokens of each request to the model`."""
     return f"{plural(tools, 'tool')}, about {count_text(tokens)} tokens of each request to the model"
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 UNNAMED = dict.fromkeys((errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF, errno.EDQUOT), "standard output")
-"""What an error is about that names no file: writes name none, and files are written where the error is handled."""
+"""Stands for the file in errors without one: failed writes name no file, and writes to files are handled elsewhere."""
 STATUS_AFTER = {
     "agent.model.access.AccessError": Status.USAGE,
     "agent.providers.auth_file.AuthFileError": Status.ERROR,
@@ -104,7 +104,7 @@ def flush() -> None:
 def words(error: OSError) -> str:
     """The text of a system error for a person."""
     if isinstance(error, FileNotFoundError) and error.filename is None:  # raised by `getcwd`
-        return "the current folder is not there any more; change to one that is"
+        return "the current folder no longer exists; change to one that does"
     if error.errno is None:
         return str(error)
     if error.errno == errno.EMFILE:

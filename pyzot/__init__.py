@@ -5,8 +5,8 @@
     with Runtime() as zot:
         print(zot.run("what does this project do?").text)
 
-The agent runs in a child process, so that this one gets no handlers, loops or heavy imports of it. Names are imported
-when they are first used. The command `zot` starts in `pyzot.__main__`.
+The agent runs in a child process, so that this process gets none of its handlers, loops or heavy imports. Names are
+imported at their first use. The command `zot` starts in `pyzot.__main__`.
 """
 
 from __future__ import annotations
@@ -232,13 +232,13 @@ _MODULES = (
     "batches.async_batch",
     "program_extensions",
 )
-"""Where the names are. A module is imported only if no module before it has the name."""
+"""Modules with the names. A module is imported only if no earlier module has the name."""
 
 
-if not TYPE_CHECKING:  # a type checker would take each name for an object
+if not TYPE_CHECKING:  # a type checker would treat every name as an object
 
     def __getattr__(name: str) -> object:
-        """Imports what is asked for: `import pyzot` alone, as the command `zot` does, takes no time."""
+        """Imports the module of a name at its first use: `import pyzot` alone, as in `zot`, takes no time."""
         if name == "__version__":
             from importlib.metadata import version
 

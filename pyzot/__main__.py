@@ -33,7 +33,7 @@ def main() -> None:
         from cli.app import main as command
 
         command()
-    except KeyboardInterrupt:  # before there is anything to stop
+    except KeyboardInterrupt:  # before a run has begun
         sys.exit(130)
 
 
@@ -58,9 +58,8 @@ def _find_programs() -> None:
 
 
 def _end_quietly_when_asked_early() -> None:
-    """Lets SIGTERM and SIGHUP exit with status 130. There is nothing to stop until a run begins and handles signals
-    itself. In the middle of an import nothing at all has begun, and the exit is at once: an exception there can leave
-    compiled modules half made, and crash them."""
+    """Lets SIGTERM and SIGHUP exit with status 130, until a run begins and handles signals itself. During an import it
+    exits at once: an exception there can leave compiled modules half initialised, and crash them."""
     import signal
 
     def end(number: int, frame: object) -> None:
@@ -80,7 +79,7 @@ def _end_quietly_when_asked_early() -> None:
 
 
 def _is_importing(frame: Any) -> bool:
-    """Whether a module is being imported in this frame or in one of those that have called it."""
+    """Whether a module is being imported in this frame or in one of its callers."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True
@@ -90,7 +89,7 @@ def _is_importing(frame: Any) -> bool:
 
 def _fill_standard_streams() -> None:
     """Opens /dev/null for each standard stream that is closed (`>&-`). Otherwise the next opened file or pipe would get
-    its number, and text for the user would be written there."""
+    its number, and receive text for the user."""
     while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(fd, True)
     os.close(fd)

@@ -129,9 +129,9 @@ class ModelInfo(Part):
     id: str
     provider: str
     context_window: int
-    """Tokens; 0 is unknown."""
+    """Tokens; 0 if unknown."""
     max_output: int
-    """Tokens; 0 is unknown."""
+    """Tokens; 0 if unknown."""
     reasoning: bool
 
 
@@ -141,7 +141,7 @@ class ToolInfo(Part):
     schema: dict[str, Any]
     """JSON Schema of the arguments."""
     extension: str
-    """Empty for a built-in tool."""
+    """Name of the extension; empty for a built-in tool."""
 
 
 class CommandInfo(Part):

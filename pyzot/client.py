@@ -1,6 +1,5 @@
-"""The conversation with an engine: requests and their answers, and events to the prompt that they belong to.
-
-The same for programs with threads and with asyncio: an answer and a stream call something, or are waited for.
+"""The conversation with an engine: requests and answers, and events for each prompt. Shared by programs with threads
+and with asyncio: answers and streams call a callback, or a thread waits for them.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ BUSY = "a prompt of this runtime runs; cancel it, read it to its end, or use a s
 
 class Client:
     """An engine and the conversation with it. `on_event` gets the events that belong to no prompt of this program, in
-    the reading thread. Raises `TypeError` for an option that does not exist or has a value of another type, and
-    `OSError` if the engine cannot be started. `greeting` comes with the answer to `hello`; then `own_extensions` are to
-    begin, if there are any: the extensions that live in this program.
+    the reading thread. Raises `TypeError` for an unknown option or a value of another type, and `OSError` if the engine
+    cannot be started. `greeting` comes with the answer to `hello`; then the caller begins `own_extensions`, the
+    extensions that live in this program, if any.
 
     Requests take no lock that the reading thread holds while it calls the program; `cancel` and `leave` take none.
     """
@@ -68,17 +67,17 @@ class Client:
         self._numbers = count(1)
         self._pending: dict[str, PendingAnswer] = {}
         self._begun: dict[str, PromptStream] = {}
-        """The prompts that were not answered yet, by the id of the request."""
+        """Prompts without an answer yet, by the id of the request."""
         self._streams: dict[str, PromptStream] = {}
-        """Those that were, by the id of the prompt, until they are over."""
+        """Answered prompts by their id, until they are over."""
         self._latest: PromptStream | None = None
         self._begin_lock = threading.RLock()
         self._end: ZotError | None = None
-        """Why there are no more answers; None while there are."""
+        """Why there are no more answers; None before the end."""
         self._model = ""
-        """As the engine has last said it."""
+        """The model in the engine's last message about it."""
         self.on_frame: dict[str, OnFrame] = {}
-        """What gets the `ext` lines of each extension of this program, in the reading thread."""
+        """The receiver of the `ext` lines of each extension of this program, called in the reading thread."""
         self.greeting = PendingAnswer("hello")
         self._pending["hello"] = self.greeting
         self.process = EngineProcess(
@@ -94,25 +93,25 @@ class Client:
     # --- requests -------------------------------------------------------------------------------------------
 
     def send(self, kind: str, **members: Any) -> PendingAnswer:
-        """Sends a request. Members that are None are left out. Raises `ClosedError`, or how the engine has ended."""
+        """Sends a request. Members that are None are left out. Raises `ClosedError`, or the engine's end."""
         return self._send(f"r{next(self._numbers)}", kind, members)
 
     def request(self, request: Request[T]) -> PendingAnswer:
-        """Sends one of `connection.requests`, to be waited for. Raises `BusyError` in the reading thread."""
+        """Sends one of `connection.requests`; the caller waits for it. Raises `BusyError` in the reading thread."""
         kind, members, _, _ = request
         self._check_caller(kind)
         return self.send(kind, **members)
 
     def ending(self, request: Request[T]) -> tuple[PromptStream, ...]:
-        """The prompts whose end this request has to wait for: those that were cancelled, if the request needs the whole
+        """Returns the prompts whose end this request must wait for: the cancelled ones, if the request needs the whole
         conversation and no other prompt runs. Raises `BusyError` in the reading thread."""
         self._check_caller(request[0])
         latest = self._latest
         if request[0] not in AFTER_CANCELLED or self.process.is_foreign or latest is None:
             return ()
         if not (latest.is_over or latest.is_cancelled):
-            return ()  # the engine refuses it
-        return (*self._begun.values(), *self._streams.values())  # in this order: they go from the one to the other
+            return ()  # the engine will refuse the request
+        return (*self._begun.values(), *self._streams.values())  # prompts move from the first to the second
 
     def ask(self, kind: str, *, timeout_s: float | None = ANSWER_S, **members: Any) -> dict[str, Any]:
         """Sends a request and waits for its answer. Raises `RefusedError` if the engine refuses, `BusyError` in the
@@ -121,8 +120,8 @@ class Client:
         return self.send(kind, **members).wait(timeout_s)
 
     def begin(self, kind: str, **members: Any) -> tuple[PromptStream, PendingAnswer]:
-        """Sends a `prompt` or a `compact`. Raises `BusyError` while another one runs that was not cancelled, in the
-        reading thread, and in a handler of an extension of this program."""
+        """Sends a `prompt` or a `compact`. Raises `BusyError` while another uncancelled one runs, in the reading
+        thread, and in a handler of an extension of this program."""
         self._check_caller(kind)
         if self.own_extensions is not None and self.own_extensions.is_handler:
             raise BusyError(f"a handler cannot {kind} in its own runtime: steer what runs, or use a second runtime")
@@ -141,22 +140,21 @@ class Client:
         return stream, answer
 
     def frame(self, extension: str, **members: Any) -> None:
-        """Sends an `ext` line, from any thread. Never waits and never fails: an engine that has ended has no
-        extensions."""
+        """Sends an `ext` line, from any thread. Never waits and never fails, even after the engine's end."""
         self.process.write(_line({"type": "ext", "extension": extension, **members}))
 
     def cancel(self) -> None:
-        """Aborts the prompt that runs, if there is one. Waits for nothing, and may be called from anywhere."""
+        """Aborts the running prompt, if any. Does not wait, and may be called from anywhere."""
         if (stream := self._latest) is not None:
             self.abort(stream)
 
     def leave(self, stream: PromptStream) -> None:
-        """Nobody reads this prompt any more. May be called from anywhere."""
+        """Aborts a prompt that is no longer read. May be called from anywhere."""
         stream.leave()
         self.abort(stream)
 
     def abort(self, stream: PromptStream) -> None:
-        """Aborts this prompt, if it has not ended. Without an id it is aborted when it has been answered."""
+        """Aborts this prompt, if it has not ended. A prompt without an id is aborted when its answer comes."""
         if stream.is_over:
             return
         stream.is_cancelled = True
@@ -184,7 +182,7 @@ class Client:
         self.check_owner()
         line = _line({"type": kind, "id": id_, **members})
         self._pending[id_] = pending = PendingAnswer(kind)
-        if self._end is not None:  # after the line above: `_finish` sets it before it looks for those who wait
+        if self._end is not None:  # after the line above: `_finish` sets it before it ends the waits
             self._pending.pop(id_, None)
             raise self._end.with_traceback(None)
         self.process.write(line)
@@ -238,7 +236,7 @@ class Client:
 
     def _on_record(self, record: AnyEvent) -> None:
         stream = self._streams.get(record.prompt) if record.prompt else self._latest
-        if not record.prompt or stream is None:  # an extension has sent the prompt
+        if not record.prompt or stream is None:  # an extension sent the prompt
             tell(self._on_event, record)
         if stream is None or stream.is_over or (not record.prompt and isinstance(record, Session)):
             return
@@ -252,11 +250,11 @@ class Client:
             tell(on_frame, members)
 
     def _finish(self, error: ZotError) -> None:
-        """No more answers and events come. The first error counts."""
+        """Ends all waits: no more answers and events come. The first error counts."""
         self._end = self._end or error
-        for stream in (*_taken(self._begun), *_taken(self._streams)):
+        for stream in (*_take_all(self._begun), *_take_all(self._streams)):
             stream.fail(self._end)
-        for pending in _taken(self._pending):
+        for pending in _take_all(self._pending):
             pending.give(error=self._end)
 
     # --- the end ----------------------------------------------------------------------------------------------
@@ -270,7 +268,8 @@ class Client:
         return f"pid={self.process.pid} model={self._model!r} {how}"
 
     def begin_close(self) -> None:
-        """Aborts what runs and ends the engine. Does not wait, and takes no lock but those of who waits."""
+        """Aborts the running prompt and ends the engine. Does not wait, and takes no locks but those of waiting
+        threads."""
         if not self.process.is_foreign:
             self.cancel()
             self._finish(ClosedError("the runtime is closed"))
@@ -281,8 +280,8 @@ def _refusal(text: str, code: str) -> RefusedError:
     return SessionBusyError(text, code) if code == "busy" else RefusedError(text, code)
 
 
-def _taken(waiting: dict[str, T]) -> Iterator[T]:
-    """Takes all values out of a dict that other threads change."""
+def _take_all(waiting: dict[str, T]) -> Iterator[T]:
+    """Removes and yields all values of a dict that other threads change."""
     try:
         while True:
             yield waiting.popitem()[1]

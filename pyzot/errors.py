@@ -1,4 +1,4 @@
-"""What a runtime raises."""
+"""The errors of this package."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class ClosedError(ZotError):
 
 
 class BusyError(ZotError):
-    """A prompt runs already, or the call comes from where it could never be answered: a callback of this runtime."""
+    """Another prompt runs, or the call was made where it can never be answered: in a callback of this runtime."""
 
 
 class RefusedError(ZotError):
-    """The engine has refused a request; the text says why. `code` says it to programs, where the engine has one for
-    it: `no_prompt` if no prompt runs, `busy` if another run writes to the session; otherwise it is empty."""
+    """The engine has refused a request; the text says why. `code` is a word for programs: `no_prompt` if no prompt
+    runs, `busy` if another run writes to the session; empty for other reasons."""
 
     def __init__(self, text: str = "", code: str = "") -> None:
         self.code = code
@@ -35,11 +35,11 @@ class SessionBusyError(RefusedError):
 
 
 class ProtocolError(ZotError):
-    """The child says something that no engine says, or does not answer: it is another program, or another version."""
+    """The child does not answer, or not like an engine: it is another program, or another version."""
 
 
 class UnreadError(ZotError):
-    """Too much of a prompt was left unread; the prompt is aborted."""
+    """Too many events of a prompt were left unread; the prompt is aborted."""
 
 
 class RuntimeDied(ZotError):  # noqa: N818  (the word of the documents)
@@ -56,7 +56,7 @@ class RuntimeDied(ZotError):  # noqa: N818  (the word of the documents)
 
 class BatchError(ZotError):
     """A batch has not begun, or has not ended in good order. `exit_status` is that of `zot batch`, negative for a
-    signal: 2 says that a task or an option is wrong. `stderr` has its last lines, which say why."""
+    signal: 2 says that a task or an option is wrong. `stderr` has its last lines with the reason."""
 
     def __init__(self, exit_status: int, stderr: Sequence[str]) -> None:
         self.exit_status = exit_status
@@ -66,7 +66,7 @@ class BatchError(ZotError):
 
 
 class PromptFailed(ZotError):  # noqa: N818
-    """A prompt has not ended with status `ok`; `result` says how."""
+    """A prompt did not end with status `ok`; `result` has its end."""
 
     def __init__(self, result: Result) -> None:
         self.result = result
@@ -78,11 +78,11 @@ class HostError(ZotError):
 
 
 class NoHostError(HostError):
-    """No host runs, or none with this pid."""
+    """No host runs, or no host with this pid."""
 
 
 class SeveralHostsError(HostError):
-    """Several hosts run: one is to be named by its pid. `pids` has them."""
+    """Several hosts run: name one by its pid. `pids` has their pids."""
 
     def __init__(self, message: str, pids: Sequence[int]) -> None:
         self.pids = tuple(pids)

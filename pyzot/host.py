@@ -1,11 +1,11 @@
 # Written by `python -m wire.rpc.blocking_half` from async_host.py; do not edit.
-"""`Host`: a client of a host that runs, such as `zot host`."""
+"""`Host`: a client of a running host, such as `zot host`."""
 
 from __future__ import annotations
 
 from .connection import host_requests
 from .connection.host_client import ANSWER_S, open_host, survey
-from .connection.waits import come, in_thread, next_item
+from .connection.waits import next_item, run_in_thread, wait_answer
 from .errors import ClosedError, HostGoneError, ZotError
 from .host_answers import HostInfo
 
@@ -31,48 +31,48 @@ class Host:
         with Host() as host:
             print(host.call("add", {"text": "tea"}).content)
 
-    All methods may be called from any thread, at the same time. They raise `HostRefusedError` if the host refuses,
+    All methods may be called from any thread, also at the same time. They raise `HostRefusedError` if the host refuses,
     `HostGoneError` if it has ended, and `ClosedError` after `close`. Only `zot host` takes calls, commands, verdicts
     and events: the extensions of an agent's run serve its agent.
     """
 
     def __init__(self, pid: int | None = None, *, path: str | Path | None = None) -> None:
-        """Connects to the host with this pid, or with its socket at this path; without both to the only `zot host`, or
-        if there is none, to the only run of an agent. Raises `NoHostError`, `SeveralHostsError`, and `HostError` if it
-        cannot be reached."""
+        """Connects to the host with this pid, or with the socket at this path; without both, to the only `zot host`, or
+        without one to the only run of an agent. Raises `NoHostError`, `SeveralHostsError`, and `HostError` if it cannot
+        be reached."""
         self._named = pid, path
         self._connected: HostClient | None = None
         self._connect()
 
     @staticmethod
     def running() -> list[HostInfo]:
-        """All hosts that run, the agents' runs included."""
-        found = in_thread(survey)
+        """Returns all running hosts, the runs of agents included."""
+        found = run_in_thread(survey)
         for client, _ in found:
-            in_thread(client.close)
+            run_in_thread(client.close)
         return [info for _, info in found]
 
     @property
     def info(self) -> HostInfo:
-        """The host's pid, kind, version and folder, and the names of its extensions when this was connected, in the
-        order in which guards are asked."""
+        """The host's pid, kind, version and folder, and the names of its extensions at the time of the connection, in
+        the order in which guards are asked."""
         return HostInfo.read(self._client.info.read())
 
-    # --- what its extensions offer --------------------------------------------------------------------------
+    # --- extensions of the host -----------------------------------------------------------------------------
 
     def tools(self) -> list[ToolInfo]:
-        """The tools of the extensions."""
+        """Returns the tools of the extensions."""
         return self._ask(host_requests.tools())
 
     def commands(self) -> list[CommandInfo]:
-        """The slash commands of the extensions."""
+        """Returns the slash commands of the extensions."""
         return self._ask(host_requests.commands())
 
     def call(
         self, tool: str, args: Mapping[str, Any] | None = None, *, on_progress: Callable[[str], None] | None = None
     ) -> ToolAnswer:
-        """Calls a tool and waits for its answer; `is_error` in it is the tool's own word. No guard is asked.
-        `on_progress` gets what the tool says meanwhile, in a thread of the host. Ctrl-C cancels the call."""
+        """Calls a tool and waits for its answer; the tool itself sets `is_error` in it. No guard is asked.
+        `on_progress` gets the tool's progress, in a thread of the host. Ctrl-C cancels the call."""
         return self._ask(host_requests.call(tool, args), on_progress)
 
     def command(self, line: str) -> CommandAnswer:
@@ -91,8 +91,8 @@ class Host:
         is_error: bool | None = None,
         content: Sequence[Mapping[str, Any]] | None = None,
     ) -> Verdict:
-        """What all guards together say of an event: `tool_call`, `tool_result`, `turn_start`, `user_prompt` or
-        `assistant_message`, with what belongs to it."""
+        """Asks the guards about an event, and returns their common verdict: `tool_call`, `tool_result`, `turn_start`,
+        `user_prompt` or `assistant_message`, with its fields."""
         given = {"tool_name": tool_name, "tool_args": tool_args, "tool_id": tool_id, "text": text, "step": step}
         return self._ask(host_requests.judge({"event": event, **given, "is_error": is_error, "content": content}))
 
@@ -115,51 +115,51 @@ class Host:
         more = {"is_error": is_error, "content": content, "stop": stop, "error": error}
         self._client.tell(event=event, **given, **more)
 
-    # --- how they are ---------------------------------------------------------------------------------------
+    # --- state and figures ----------------------------------------------------------------------------------
 
     def stats(self) -> Stats:
-        """What the host and each extension use; at most a quarter of a second old."""
+        """Returns the figures of the host and of each extension, at most a quarter of a second old."""
         return self._ask(host_requests.stats())
 
     def status(self, name: str) -> ExtensionStatus:
-        """One extension: its state and why, its use against its limits, what waits, and what it offers."""
+        """Returns the state of one extension, its use of its limits, its open requests, and its offers."""
         return self._ask(host_requests.status(name))
 
     def watch(self, stats_s: float | None = None, *, notices: bool = True, shown: bool = False) -> Watch:
-        """What happens from now on, an endless iterator: `Stats` every `stats_s` seconds (0.1 at least; None: never),
-        with `notices` an `ExtensionNotice` when something happens to an extension, and with `shown` what extensions
-        show: `ExtNotify`, `ClearNotes`, `PanelOpen`, `PanelRender`, `PanelClose`."""
+        """Returns an endless iterator over events from now on: `Stats` every `stats_s` seconds (at least 0.1; None:
+        never), with `notices` an `ExtensionNotice` when something happens to an extension, and with `shown` the output
+        of extensions: `ExtNotify`, `ClearNotes`, `PanelOpen`, `PanelRender`, `PanelClose`."""
         return Watch(self._client, *self._client.watch(stats_s, notices, shown))
 
     # --- changes --------------------------------------------------------------------------------------------
 
     def reload(self, name: str | None = None) -> list[ReloadOutcome]:
-        """Has a new version of an extension take over, without a gap; without a name, of all. Waits for the end."""
+        """Loads a new version of an extension, or of all, which takes over without a gap. Waits for the end."""
         return self._ask(host_requests.reload(name))
 
     def restart(self, name: str) -> None:
-        """Ends an extension's processes and starts it again, also if it was given up. Does not wait for the start."""
+        """Ends an extension's processes and starts it again, even if it was given up. Does not wait for the start."""
         self._ask(host_requests.restart(name))
 
     def stop(self) -> None:
-        """Stops the host and waits until it has stopped everything."""
+        """Stops the host, and waits until all of it has stopped."""
         self._ask(host_requests.stop())
         try:
-            come(self._client.ended, None)
+            wait_answer(self._client.ended, None)
         except HostGoneError:
             return
 
     # --- the end --------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Closes the connection; the host runs on. What was asked and not answered is cancelled."""
+        """Closes the connection and cancels open requests; the host runs on."""
         if self._connected is not None:
             self._connected.begin_close()
-            in_thread(self._connected.close)
+            run_in_thread(self._connected.close)
 
     def _connect(self) -> Self:
         if self._connected is None:
-            self._connected = in_thread(open_host, *self._named)
+            self._connected = run_in_thread(open_host, *self._named)
         return self
 
     def __enter__(self) -> Self:
@@ -186,7 +186,7 @@ class Host:
         kind, members, timeout_s, read = request
         pending = self._client.send(kind, on_progress=on_progress, **members)
         try:
-            data = come(pending, timeout_s)
+            data = wait_answer(pending, timeout_s)
         except BaseException:
             self._client.cancel(pending)
             raise
@@ -194,17 +194,17 @@ class Host:
 
 
 class Watch:
-    """What happens at a host, an iterator."""
+    """The events of a host, an iterator."""
 
     def __init__(self, client: HostClient, stream: WatchStream, answer: PendingAnswer) -> None:
         self._client = client
         self._stream = stream
         self._answer: PendingAnswer | None = answer
-        self._taken()
+        self._wait_taken()
 
     @property
     def missed(self) -> int:
-        """How many items were dropped because they were not taken: 10,000 may wait."""
+        """The number of items that were dropped because they were not taken: 10,000 may wait."""
         return self._stream.missed
 
     def __iter__(self) -> Iterator[Stats | AnyEvent]:
@@ -212,17 +212,17 @@ class Watch:
 
     def __next__(self) -> Stats | AnyEvent:
         self._client.check_reader()
-        self._taken()
+        self._wait_taken()
         item: Stats | AnyEvent | None = next_item(self._stream)
         if item is None:
             raise StopIteration
         return item
 
-    def _taken(self) -> None:
-        """Waits until the host has taken the watch. Raises `HostRefusedError` if it does not."""
+    def _wait_taken(self) -> None:
+        """Waits until the host has accepted the watch. Raises `HostRefusedError` if it refuses."""
         if self._answer is not None:
             try:
-                come(self._answer, ANSWER_S)
+                wait_answer(self._answer, ANSWER_S)
             except ZotError:
                 self._client.unwatch(self._stream)
                 raise

@@ -1,5 +1,5 @@
-"""Extensions that live in the program which embeds the agent: zotext's serve them, and their frames go with the other
-lines of the connection. Imported only by a runtime that has such extensions."""
+"""Extensions that live in the program which embeds the agent: zotext serves them, and their frames share the
+connection. Imported only by a runtime with such extensions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     """A folder, or an extension of this program."""
 
     class Connection(Protocol):
-        """What a `Client` is here."""
+        """The part of `Client` that this module uses."""
 
         on_frame: dict[str, Callable[[dict[str, Any]], None]]
         process: EngineProcess
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 
 CLOSE_S = 1.2
-"""Seconds that handlers have to end once they are cancelled; those of `on_shutdown` have half a second more."""
+"""Seconds that cancelled handlers have to end; those of `on_shutdown` have half a second more."""
 NAME_LIMIT = 128
-"""Characters of a tool's name."""
+"""Maximum length of a tool's name in characters."""
 FUNCTIONS = "functions"
 """Name of the extension whose tools are the functions of a runtime."""
 _serving: ContextVar[object] = ContextVar("zot client of this handler", default=None)
-"""In a handler, a thread or a coroutine: the client of its runtime."""
+"""In the thread or coroutine of a handler: the client of its runtime."""
 
 
 class ProgramExtension:
@@ -50,15 +50,15 @@ class ProgramExtension:
 
         Runtime(extensions=[ProgramExtension(guard, on_failure="deny", timeouts={"intercept": 30})])
 
-    - `on_failure`: what happens to a guarded event without a verdict: "allow" (the default) or "deny";
-    - `timeouts`: seconds that are waited for it, by `tool_call` (60), `intercept` (5), `command` (30) and `ready` (3);
+    - `on_failure`: the decision on a guarded event without a verdict: "allow" (the default) or "deny";
+    - `timeouts`: seconds to wait for it, by `tool_call` (60), `intercept` (5), `command` (30) and `ready` (3);
     - `priority`: guards are asked by priority, the highest first (0);
-    - `independent`: its verdicts do not depend on those of other guards, and may be asked for at the same time;
-    - `watchdog_s`: seconds between two pings; one that is not answered ends the extension. Default: it is not asked;
-    - `stall_after`: so many requests in a row without an answer in time end it. Default: they never do;
+    - `independent`: its verdicts do not depend on those of other guards, which may be asked at the same time;
+    - `watchdog_s`: seconds between two pings; an unanswered ping ends the extension. Default: no pings;
+    - `stall_after`: number of requests in a row without an answer in time that end it. Default: no number does;
     - `description`: one line about it.
 
-    A setting that the engine does not take is a `RefusedError` when the runtime starts.
+    A setting that the engine refuses raises `RefusedError` at the start of the runtime.
     """
 
     def __init__(
@@ -89,10 +89,11 @@ class ProgramExtension:
 
 
 class ProgramExtensions:
-    """The extensions of one runtime that live in this program. `options` are those of the runtime, with the folders
+    """The extensions of one runtime that live in this program. `options` are the runtime's options, with the folders
     among its extensions as `ext`.
 
-    Raises `TypeError` for what is no extension, for a function that cannot be a tool, and for two of one name.
+    Raises `TypeError` for an object that is not an extension, for a function that cannot be a tool, and for two
+    extensions or functions of one name.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class ProgramExtensions:
                 found.append(each if isinstance(each, ProgramExtension) else ProgramExtension(each))
         tools = _functions(functions)
         self._names = {tool.__name__ for tool in tools}
-        """Of the functions."""
+        """Names of the functions."""
         if tools:
             found.append(ProgramExtension(_extension_of(tools)))
         names = [each.extension.name for each in found]
@@ -121,13 +122,13 @@ class ProgramExtensions:
         self._given = found
         self._served: list[_Served] = []
         self._client: Connection | None = None
-        """From `begin` on."""
+        """The client, from `begin` on."""
 
     def begin(self, client: Connection, loop: asyncio.AbstractEventLoop | None = None) -> PendingAnswer:
-        """Says hello, the registrations and ready of all. Returns what `check` needs, which comes when the engine has
-        taken or refused them. Coroutines run on `loop`, which runs in a thread of this program; by default on a
-        loop that zotext has. A second call begins nothing. Raises `RuntimeError` for an extension that serves another
-        runtime."""
+        """Sends the hello, the registrations and `ready` of all. Returns the answer for `check`, which comes when the
+        engine has accepted or refused them. Coroutines run on `loop`, which runs in a thread of this program; by
+        default on zotext's loop. A second call does nothing but ask again. Raises `RuntimeError` for an extension that
+        serves another runtime."""
         self._client = client
         given, self._given = self._given, []
         for each in given:
@@ -137,8 +138,8 @@ class ProgramExtensions:
         return client.send("list_tools")
 
     def check(self, offered: Mapping[str, Any]) -> None:
-        """Raises `RefusedError` if the engine has refused an extension, or has a tool of its own that hides one of the
-        functions. `offered` is the answer to what `begin` has asked."""
+        """Raises `RefusedError` if the engine has refused an extension, or has its own tool that hides one of the
+        functions. `offered` is the answer that `begin` returned."""
         for served in self._served:
             if served.refusal is not None:
                 raise served.refusal
@@ -155,8 +156,8 @@ class ProgramExtensions:
         return self._client is not None and _serving.get() is self._client
 
     def begin_close(self) -> list[PendingAnswer]:
-        """Cancels the handlers that run, gives all of them together up to 2 s, and ends the extensions. Returns what is
-        to be waited for: the end of each, and in a handler nothing."""
+        """Cancels the running handlers, gives all of them together up to 2 s, and ends the extensions. Returns the ends
+        to wait for; none in a handler."""
         closing = [served.begin_close() for served in self._served]
         return [] if self.is_handler else closing
 
@@ -191,7 +192,7 @@ class _Served:
             self._client.frame(self._name, frame=frame)
 
     def _on_answer(self, answer: PendingAnswer) -> None:
-        """A hello that is taken has no answer: either it is refused, or the engine has ended."""
+        """Handles the answer to a hello, which means that it was refused or that the engine has ended."""
         try:
             answer.read()
         except RefusedError as refusal:
@@ -216,11 +217,10 @@ class _Served:
     # --- the end ----------------------------------------------------------------------------------------------
 
     def begin_close(self) -> PendingAnswer:
-        """Ends it in a thread. Returns what comes when it has ended, at once if this program ends and has no more
-        threads."""
+        """Ends it in a thread, or at once if this program ends and has no more threads. Returns its end."""
         with self._lock:
             if not self._is_closing:
-                self._is_closing = True  # from here on the engine may answer that it is closed
+                self._is_closing = True  # from now on the engine may answer that it is closed
                 try:
                     threading.Thread(target=self._close, name=f"zot end of {self._name}", daemon=True).start()
                 except RuntimeError:
@@ -230,7 +230,7 @@ class _Served:
     def _close(self) -> None:
         try:
             if not self._attachment.close(CLOSE_S):
-                _print(f"a handler of {self._name} still runs {CLOSE_S} s after it was cancelled; nobody waits for it")
+                _print(f"a handler of {self._name} still runs {CLOSE_S} s after it was cancelled; it is left alone")
             self._client.frame(self._name, closed=True)
             self._client.on_frame.pop(self._name, None)
         finally:
@@ -238,7 +238,7 @@ class _Served:
 
 
 def _listed(extensions: Any) -> list[Any]:
-    """Those that are given, of which one may be given alone."""
+    """Returns the given extensions as a list; a single one may be given alone."""
     if isinstance(extensions, (str, os.PathLike, ProgramExtension)) or hasattr(extensions, "attach"):
         return [extensions]
     try:
@@ -248,7 +248,7 @@ def _listed(extensions: Any) -> list[Any]:
 
 
 def _functions(functions: Any) -> list[Callable[..., object]]:
-    """The functions. Raises `TypeError` for what has no name of its own by which the model could call it."""
+    """Returns the functions. Raises `TypeError` for a function without a name by which the model could call it."""
     if callable(functions) or isinstance(functions, str):
         raise TypeError(f"functions is a list of functions, not {functions!r}")
     found = list(functions)

@@ -1,4 +1,4 @@
-"""What all events and answers have in common: they cannot be changed, compare by value, and fit `match`."""
+"""Base of all events and answers: they cannot be changed, compare by value, and work with `match`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ else:
 
 
 _MATCH = "__match_args__"
-"""Type checkers find it out from the annotations, and would not have it set."""
+"""Type checkers derive it from the annotations, and do not allow setting it."""
 _classes: dict[str, type[Part]] = {}
-"""By name."""
+"""Classes by name."""
 _content: dict[str, type[Part]] = {}
-"""The content blocks, by their type."""
+"""Classes of content blocks by type."""
 
 
 @dataclass_transform(frozen_default=True)
@@ -26,10 +26,10 @@ class Part:
     left out."""
 
     _names: ClassVar[tuple[str, ...]] = ()
-    """The members: what a subclass annotates, but for `ClassVar`. They are its `__match_args__`, too."""
+    """Names of the members: the annotations of a subclass except `ClassVar`. They are its `__match_args__`, too."""
     _parts: ClassVar[dict[str, str]] = {}
-    """How members are read that hold objects: `Totals`, `Cost{}` for an object of them, `content[]` for a list of
-    content blocks, and `plain[]` for a list of anything else."""
+    """How members with objects are read: `Totals`, `Cost{}` for an object of `Cost`, `content[]` for a list of content
+    blocks, and `plain[]` for a list of other values."""
 
     def __init_subclass__(cls) -> None:
         if cls.__name__.endswith("Content"):
@@ -57,7 +57,7 @@ class Part:
 
     @classmethod
     def read(cls, members: Mapping[str, Any]) -> Self:
-        """The object in a JSON object. Raises `KeyError`, `TypeError` or `AttributeError` if it is another one."""
+        """Reads a JSON object. Raises `KeyError`, `TypeError` or `AttributeError` if it does not fit."""
         made = cls.__new__(cls)
         held = made.__dict__
         for name in cls._names:
@@ -94,12 +94,12 @@ class Event(Part):
     """A record of the event stream."""
 
     type: ClassVar[str] = ""
-    """As in the line; of an `UnknownEvent` it is an attribute."""
+    """The type, as in the line; an attribute of an `UnknownEvent`."""
     if TYPE_CHECKING:  # properties, for type checkers: fields with a default would have to follow those of the classes
 
         @property
         def prompt(self) -> str:
-            """The id of the prompt that it belongs to; "" for those of extensions and of the whole session."""
+            """The id of its prompt; "" for events of extensions and of the whole session."""
             return ""
 
         @property

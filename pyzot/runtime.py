@@ -10,7 +10,7 @@ from .connection import requests
 from .connection.images import all_data
 from .connection.pending_answer import ANSWER_S
 from .connection.prompt_stream import Summary
-from .connection.waits import come, gone, next_item, over, running_loop
+from .connection.waits import next_item, running_loop, wait_answer, wait_gone, wait_over
 from .errors import PromptFailed, ProtocolError, RefusedError
 
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class Runtime:
-    """An agent with its extensions, one conversation long. The options are the flags of `zot`, by their names.
+    """An agent with its extensions, for one conversation. The options are the flags of `zot`, by their names.
 
         with Runtime(model="claude-sonnet-5-5") as zot:
             for event in zot.prompt("what does this project do?"):
@@ -70,43 +70,43 @@ class Runtime:
     ) -> None:
         """Starts the engine and waits for its greeting.
 
-        - `extensions`: folders, as in `ext`, and extensions that live in this program: those of zotext, also inside a
-          `ProgramExtension`, which has their settings;
-        - `functions`: tools for the model, by their type hints and docstrings; together they are the extension
-          `functions`. A `ToolError` in one is an error that the model reads, without a traceback;
+        - `extensions`: folders, as in `ext`, and extensions that live in this program: extensions of zotext, alone or
+          inside a `ProgramExtension` with their settings;
+        - `functions`: tools for the model, with schemas by their type hints and docstrings; together they are the
+          extension `functions`. A `ToolError` in one is an error that the model reads, without a traceback;
         - `env`: added to the environment of the engine;
-        - `program`: the command line that is run instead of this Python's zot, before the flags;
-        - `on_event`: gets the events that belong to no prompt of this program, those of prompts that extensions send
-          among them, in a thread of the runtime;
+        - `program`: the command line to run instead of this Python's zot, without the flags;
+        - `on_event`: gets the events that belong to no prompt of this program, such as those of prompts of extensions,
+          in a thread of the runtime;
         - `on_stderr`: gets the engine's lines for a person, in the same thread.
 
         Handlers of extensions and functions run in threads, coroutines on a loop of zotext. In a handler every method
         works but `prompt`, `run` and `compact`, which are a `BusyError`; in `on_event` and `on_stderr` only `cancel`
         and `close` do.
 
-        Raises `TypeError` for a wrong option, for what is no extension and for a function that cannot be a tool,
-        `RuntimeError` for an extension that serves another runtime now, `RefusedError` for one that the engine does not
-        take, `OSError` if the program cannot be started, `RuntimeDied` if it ends, and `ProtocolError` if it is no
-        engine."""
+        Raises `TypeError` for a wrong option, for an object that is not an extension and for a function that cannot be
+        a tool, `RuntimeError` for an extension that now serves another runtime, `RefusedError` for an extension that
+        the engine refuses, `OSError` if the program cannot be started, `RuntimeDied` if it ends, and `ProtocolError` if
+        it is not an engine."""
         self._is_closed = True
         self._client = Client(
             options, extensions=extensions, functions=functions, env=env, program=program, on_event=on_event,
             on_stderr=on_stderr,
         )  # fmt: skip
         self._is_closed = False
-        self._greeted()
+        self._wait_greeting()
 
     # --- prompts --------------------------------------------------------------------------------------------
 
     def prompt(self, text: str, images: Sequence[Image] = ()) -> EventStream:
-        """Sends a prompt. Returns its events, as they come, `Done` the last. Closing them, or leaving them before the
-        end, aborts the prompt. An image is its bytes, the path of a file, or `mime_type` and `data` in base64. Raises
-        `BusyError`, and `RefusedError` for a prompt that the engine does not take."""
+        """Sends a prompt. Returns an iterator over its events; `Done` is the last. Closing it, or dropping it before
+        the end, aborts the prompt. An image is its bytes, the path of a file, or `mime_type` and `data` in base64.
+        Raises `BusyError`, and `RefusedError` for a prompt that the engine refuses."""
         return EventStream(self._client, *self._client.begin("prompt", message=text, images=all_data(images)))
 
     def run(self, text: str, images: Sequence[Image] = (), *, check: bool = False) -> Result:
         """Sends a prompt and waits for its end. Returns its result: `text`, `status`, `usage`, `cost_usd`, `steps`, and
-        in `extensions` what each extension has cost. With `check`, raises `PromptFailed` if the status is not ok."""
+        in `extensions` the cost of each extension. With `check`, raises `PromptFailed` if the status is not ok."""
         events = self.prompt(text, images)
         for _ in events:
             pass
@@ -117,13 +117,13 @@ class Runtime:
         return events.result
 
     def cancel(self) -> None:
-        """Aborts the prompt that runs; its events end soon. Does nothing if none runs. May be called from anywhere:
-        also from a signal handler, and from a callback of the runtime."""
+        """Aborts the running prompt; its events end soon. Does nothing if no prompt runs. May be called from anywhere,
+        even from a signal handler or a callback of the runtime."""
         self._client.cancel()
 
     def steer(self, text: str, images: Sequence[Image] = ()) -> bool:
-        """Gives the prompt that runs another message, before its next turn. Returns whether it is taken: False if no
-        prompt runs, or the one that runs is about to end. Raises `RefusedError` if the message itself is refused."""
+        """Adds a message to the running prompt, before its next turn. Returns False if no prompt runs, or if it is
+        about to end. Raises `RefusedError` if the message itself is refused."""
         try:
             self._ask(requests.steer(text, images))
         except RefusedError as refusal:
@@ -133,8 +133,8 @@ class Runtime:
         return True
 
     def compact(self, instructions: str | None = None) -> str:
-        """Replaces the older messages by a summary, which it returns. Raises `BusyError` while a prompt runs that was
-        not cancelled, and `RefusedError` if there is nothing to compact, if the model fails, and if it is cancelled."""
+        """Replaces the older messages by a summary, which it returns. Raises `BusyError` while an uncancelled prompt
+        runs, and `RefusedError` if there is nothing to compact, if the model fails, and if it is cancelled."""
         summary = Summary()
         for event in EventStream(self._client, *self._client.begin("compact", instructions=instructions)):
             summary.add(event)
@@ -143,30 +143,30 @@ class Runtime:
     # --- the conversation -----------------------------------------------------------------------------------
 
     def clear(self) -> None:
-        """Drops all messages. `RefusedError` while a prompt runs; the end of a cancelled one is waited for."""
+        """Removes all messages. Raises `RefusedError` while a prompt runs; waits for the end of a cancelled prompt."""
         self._ask(requests.clear())
 
     def messages(self) -> list[Message]:
-        """All messages of the conversation, as plain JSON: to be kept, and given to `set_messages` of another
-        runtime. Waits for the end of a cancelled prompt; while one runs, they are those so far."""
+        """Returns all messages of the conversation as plain JSON, for storage, and for `set_messages` of another
+        runtime. Waits for the end of a cancelled prompt; during a prompt, returns the messages so far."""
         return self._ask(requests.messages())
 
     def set_messages(self, messages: Sequence[Message]) -> None:
-        """Replaces all messages. `RefusedError` while a prompt runs, and if the model would not take them; the end of a
-        cancelled prompt is waited for."""
+        """Replaces all messages. Raises `RefusedError` while a prompt runs, and if the model would refuse them; waits
+        for the end of a cancelled prompt."""
         self._ask(requests.set_messages(messages))
 
     def set_model(self, model: str) -> None:
-        """Asks this model from the next turn on, also of a prompt that runs."""
+        """Selects the model from the next turn on, also for the running prompt."""
         self._ask(requests.set_model(model))
 
     def list_models(self) -> list[ModelInfo]:
-        """The models that are known."""
+        """Returns the known models of the provider."""
         return self._ask(requests.list_models())
 
     def state(self) -> State:
-        """The provider (`none` without a key), the model, the folder, the number of messages, whether a prompt runs,
-        and the use so far."""
+        """Returns the provider (`none` without a key), the model, the folder, the number of messages, whether a prompt
+        runs, and the use so far."""
         return self._ask(requests.state())
 
     @property
@@ -178,25 +178,25 @@ class Runtime:
 
     @property
     def session(self) -> str | None:
-        """The id of the session that keeps the conversation; None if none does. The option `save_session`, one that
-        goes on with a session, `resume` and `fork` have it kept."""
+        """The id of the session that stores the conversation; None if it is not stored. It is stored with the option
+        `save_session` or an option that continues a session, and after `resume` and `fork`."""
         file = self.state().session
         return None if file is None else file.id
 
     def sessions(self, *, all: bool = False) -> list[SessionInfo]:  # noqa: A002  (the word of zot session list)
-        """The sessions of the agent's folder, or of all folders; the one that was written to last first."""
+        """Returns the sessions of the agent's folder, or of all folders, the most recently written first."""
         return self._ask(requests.sessions(of_all=all))
 
     def resume(self, session: str | PathLike[str]) -> Resumed:
-        """Goes on with a session, by its id, the beginning of it (4 characters or more), or the path of its file:
-        its messages take the place of those so far, and what follows is written to its file. Raises
-        `SessionBusyError` while another run writes to it, and `RefusedError` while a prompt runs and for a file that
-        is no session; the end of a cancelled prompt is waited for."""
+        """Continues a session, given by its id, the beginning of the id (4 characters or more), or the path of its
+        file: its messages replace the current ones, and later ones are written to its file. Raises `SessionBusyError`
+        while another run writes to it, and `RefusedError` while a prompt runs and for a file that is not a session;
+        waits for the end of a cancelled prompt."""
         return self._ask(requests.resume(session))
 
     def fork(self, at: int | None = None) -> Forked:
-        """Copies the conversation, or its first `at` messages, to a new session, and goes on there. Raises as
-        `resume`."""
+        """Copies the conversation, or its first `at` messages, to a new session, and continues there. Raises the same
+        errors as `resume`."""
         return self._ask(requests.fork(at))
 
     def export(
@@ -204,12 +204,12 @@ class Runtime:
         format: ExportFormat = "markdown",  # noqa: A002  (the word of the flag)
         path: str | PathLike[str] | None = None,
     ) -> str:
-        """The conversation as a text; with `path` it is written there, and the path of the file is returned. A
-        `zotsession` is for `import_session`, on any machine."""
+        """Returns the conversation as a text; with `path`, writes it to that file and returns the path. A `zotsession`
+        is for `import_session`, on any machine."""
         return self._ask(requests.export(format, path))
 
     def import_session(self, path: str | PathLike[str]) -> str:
-        """Takes a file as a new session of the agent's folder, and returns its id: for `resume`."""
+        """Imports a file as a new session of the agent's folder. Returns its id, for `resume`."""
         return self._ask(requests.import_session(path))
 
     # --- extensions -----------------------------------------------------------------------------------------
@@ -219,31 +219,31 @@ class Runtime:
         return self._ask(requests.command(line))
 
     def commands(self) -> list[CommandInfo]:
-        """The slash commands of the extensions."""
+        """Returns the slash commands of the extensions."""
         return self._ask(requests.commands())
 
     def tools(self) -> list[ToolInfo]:
-        """The tools that the model is offered in the next turn."""
+        """Returns the tools that the model is offered in the next turn."""
         return self._ask(requests.tools())
 
     def skills(self) -> list[SkillInfo]:
-        """The skills that the model may load."""
+        """Returns the skills that the model may load."""
         return self._ask(requests.skills())
 
     def stats(self) -> dict[str, ExtensionStats]:
-        """What each extension uses, by its name."""
+        """Returns the figures of each extension by its name."""
         return self._ask(requests.stats())
 
     # --- the end --------------------------------------------------------------------------------------------
 
     @property
     def pid(self) -> int:
-        """Of the engine's process."""
+        """The pid of the engine's process."""
         return self._client.process.pid
 
     def close(self) -> None:
-        """Aborts what runs, ends the engine and its extensions, and waits for their end. A second call waits for the
-        same end."""
+        """Aborts the running prompt, ends the engine and its extensions, and waits for their end. A second call waits
+        for the same end."""
         if self._client.process.is_foreign:
             return
         self._is_closed = True
@@ -251,17 +251,17 @@ class Runtime:
             if self._client.own_extensions is not None:
                 self._client.cancel()
                 for closing in self._client.own_extensions.begin_close():
-                    come(closing, None)
+                    wait_answer(closing, None)
         finally:
             self._client.begin_close()
-        gone(self._client.process)
+        wait_gone(self._client.process)
 
-    def _greeted(self) -> Self:
+    def _wait_greeting(self) -> Self:
         try:
-            come(self._client.greeting, ANSWER_S)
+            wait_answer(self._client.greeting, ANSWER_S)
             if self._client.own_extensions is not None:
                 begun = self._client.own_extensions.begin(self._client, running_loop())
-                self._client.own_extensions.check(come(begun, ANSWER_S))
+                self._client.own_extensions.check(wait_answer(begun, ANSWER_S))
         except BaseException:
             self.close()
             raise
@@ -284,25 +284,25 @@ class Runtime:
     def _ask(self, request: Request[T]) -> T:
         _, _, timeout_s, read = request
         for stream in self._client.ending(request):
-            over(stream)
-        return read(come(self._client.request(request), timeout_s))
+            wait_over(stream)
+        return read(wait_answer(self._client.request(request), timeout_s))
 
 
 class EventStream:
-    """The events of a prompt, an iterator. `result` is there at the end."""
+    """The events of a prompt, an iterator. `result` is set at the end."""
 
     def __init__(self, client: Client, stream: PromptStream, answer: PendingAnswer) -> None:
         self._client = client
         self._stream = stream
         self._answer: PendingAnswer | None = answer
-        self._taken()
+        self._wait_taken()
 
     def __iter__(self) -> Iterator[AnyEvent]:
         return self
 
     def __next__(self) -> AnyEvent:
         self._client.check_reader("events")
-        self._taken()
+        self._wait_taken()
         try:
             event: AnyEvent | None = next_item(self._stream)
         except BaseException:
@@ -312,11 +312,11 @@ class EventStream:
             raise StopIteration
         return event
 
-    def _taken(self) -> None:
-        """Waits until the engine has taken the prompt. Raises `RefusedError` if it does not."""
+    def _wait_taken(self) -> None:
+        """Waits until the engine has accepted the prompt. Raises `RefusedError` if it refuses."""
         if self._answer is not None:
             try:
-                come(self._answer, ANSWER_S)
+                wait_answer(self._answer, ANSWER_S)
             except BaseException:
                 self._client.abort(self._stream)
                 raise
@@ -324,7 +324,7 @@ class EventStream:
 
     @property
     def result(self) -> Result | None:
-        """How the prompt has ended; None before that."""
+        """The result of the prompt; None until it has ended."""
         return self._stream.result
 
     def close(self) -> None:
@@ -333,7 +333,7 @@ class EventStream:
             self._client.leave(self._stream)
             if not (self._client.process.is_own_thread or self._client.process.is_foreign):
                 self._stream.drop()
-                over(self._stream)
+                wait_over(self._stream)
 
     def __enter__(self) -> Self:
         return self

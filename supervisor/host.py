@@ -85,10 +85,10 @@ class CannotServeError(Exception):
 class Host:
     """A host without an agent. Raises `ConfigError` and `StatsFileError`.
 
-    `tell` gets what the user should know. It is called from within the loop and must not wait. With `discover_more`
-    the project's and the user's extensions and MCP servers are started besides the folders in `extensions` and the
-    servers of the files in `mcp_configs`. The project's extensions are only started if they are trusted, or with the
-    user's `consent`.
+    `tell` gets lines for the user. It is called from within the loop and must not wait. With `discover_more` the
+    project's and the user's extensions and MCP servers are started besides the folders in `extensions` and the servers
+    of the files in `mcp_configs`. The project's extensions are only started if they are trusted, or with the user's
+    `consent`.
 
     Call `run`. A test without signals calls `start`, runs the loop, and calls `stop`.
     """
@@ -121,9 +121,9 @@ class Host:
         self.home = home or zot_home()
         self.tell: Callable[[HostEvent], None] = tell or (lambda _event: None)
         self.stopped_by = ""
-        """Who asked the host to stop, in words; empty if nobody has."""
+        """The person or program that asked the host to stop, in words; empty without such a request."""
         self.missing = ""
-        """The required extension that could not be started, and why; empty if there is none. Such an extension stops
+        """The required extension that could not be started, and why; empty if all were started. Such an extension stops
         the host."""
         self._extensions = tuple(extensions)
         is_within = kind == "mcp" and START in os.environ

@@ -1,4 +1,4 @@
-"""Imports what serving extensions needs and what nothing has imported yet.
+"""Imports the modules that serving extensions needs and that nothing has imported yet.
 
 A callback of the loop must import nothing: an import opens files, and it fails if no descriptor is left or the package
 has been moved while the host runs. The imports stay out of the start of a run without extensions, which needs none.
@@ -16,8 +16,8 @@ def preload() -> None:
 
 
 def preload_dialects() -> None:
-    """Imports what the first extension of each dialect needs, which takes 20 ms. Only hosts do it before there is one:
-    of a run, a reload that finds the first one imports it, or says why it cannot."""
+    """Imports the modules that the first extension of each dialect needs, which takes 20 ms. Only hosts do it before
+    there is one: of a run, a reload that finds the first one imports it, or says why it cannot."""
     from supervisor.discovery.copilot import manifest  # noqa: F401
     from supervisor.discovery.mcp import entry_hash, servers  # noqa: F401
     from wire.dialects.table import MODULES, find_dialect

@@ -1,7 +1,7 @@
-"""What surfaces tell of a host and its extensions: each query once, as structs of the wire.
+"""The figures of a host and its extensions that surfaces show: each query once, as structs of the wire.
 
-The control socket, the rpc server, the MCP server and the agent only rename and encode the answers. Figures are those
-of a sample that is at most `FRESH_S` old.
+The control socket, the rpc server, the MCP server and the agent only rename and encode the answers. Figures are from a
+sample that is at most `FRESH_S` old.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Supervisor:
     """Owns the extensions of one host.
 
     `on_notice` gets the notices about extensions, `on_note` the notes that extensions send, `on_show` notes and panels
-    as records of the event stream. `on_host_call` answers what an extension wants from its host; by default that is
+    as records of the event stream. `on_host_call` answers a call of an extension to its host; by default that is
     refused. All are called from within the loop and must not wait.
 
     With `owns_process` every descendant of this process counts as started by an extension: daemons that left their
@@ -261,8 +261,7 @@ class Supervisor:
         return self._verdicts.judge(event) if self.stats_file is None else self._verdicts.judge_and_tell(event)
 
     def begin_intercept(self, event: frames.Event, done: Callable[[Judgement], None]) -> RequestInFlight:
-        """Asks the guards of an event; `done` gets the judgement. Raises `KeyError` for an event that cannot be
-        guarded."""
+        """Asks an event's guards; `done` gets the judgement. Raises `KeyError` for an event that cannot be guarded."""
         return self._verdicts.begin(event, done)
 
     def begin_call(
@@ -278,7 +277,7 @@ class Supervisor:
 
     def round_trip(self, extensions: Iterable[Extension], done: Callable[[], None], within_s: float) -> None:
         """Pings the lead, which gets the events, of each extension that can be pinged. `done` is called once, in a
-        later pass: when what they had written before is handled, or after `within_s` seconds."""
+        later pass: when all that they had written before is handled, or after `within_s` seconds."""
         asked = [lead for lead in {each.lead for each in extensions} if lead.state.is_up and lead.can_ping]
         RoundTrip(self.loop, [lead.channel.round_trips for lead in asked], done, within_s)
 

@@ -263,8 +263,7 @@ class Registrations(Message, frozen=True, tag="registrations", omit_defaults=Fal
 
 
 class RegistrationsChanged(Message, frozen=True, tag="registrations_changed"):
-    """Tools, commands or `is_complete` may have changed since the last `registrations`; one line may stand for many
-    changes."""
+    """Tools, commands or `is_complete` may have changed since the last `registrations`, perhaps more than once."""
 
 
 class Verdict(frames.InterceptResponse, frozen=True, tag="event_intercept_response"):

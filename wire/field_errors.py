@@ -19,11 +19,11 @@ _MISSING = re.compile(r"Object missing required field `(?P<name>.*)`", re.DOTALL
 
 def explain(struct: type[msgspec.Struct], fault: str) -> str:
     """Explains msgspec's error about a `struct` on one line: `limits.rss: no such field; did you mean 'rss_mb'?`."""
-    said = _explained(struct, fault)
+    said = _explain(struct, fault)
     return said if said.isprintable() else "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in said)
 
 
-def _explained(struct: type[msgspec.Struct], fault: str) -> str:
+def _explain(struct: type[msgspec.Struct], fault: str) -> str:
     what, path = _what_and_path(fault)
     inside = f"{path}." if path else ""
     if unknown := _UNKNOWN.fullmatch(what):

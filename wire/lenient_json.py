@@ -209,8 +209,7 @@ def _steps(text: bytes) -> Iterator[tuple[Steps, int]]:
 
 
 def raw_json(text: bytes) -> msgspec.Raw:
-    """Returns JSON text on one line as a value for a record; null if it is not JSON, or nested deeper than
-    `ARGUMENTS_DEPTH`."""
+    """Returns JSON text on one line; null if it is not JSON, or nested deeper than `ARGUMENTS_DEPTH`."""
     try:
         value = msgspec.json.decode(text)
     except UNREADABLE:

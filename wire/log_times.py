@@ -48,8 +48,7 @@ def times_name(log: str) -> str:
 
 
 def header(inode: int) -> bytes:
-    """Returns the line that begins the entries about a log file. It starts with a line feed, which ends a torn
-    entry."""
+    """Returns the line before the entries of a log file. Its first line feed ends a torn entry."""
     return b"\nlog %d\n" % inode
 
 
@@ -89,6 +88,6 @@ class LogTimes:
         return None if found is None or found.level == UNKNOWN else found
 
     def first_since(self, time_ms: int) -> int | None:
-        """Returns the first position that was written at this time or later; None if there is none. A clock that was
-        set back hides no lines: each entry is compared by itself."""
+        """Returns the first position that was written at this time or later, or None. A clock that was set back hides
+        no lines: each entry is compared by itself."""
         return next((start for start in self._positions if self._entries[start].time_ms >= time_ms), None)

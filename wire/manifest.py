@@ -195,8 +195,8 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def remark(self) -> str:
-        """One line that names its unknown fields; empty without any. A manifest that was not parsed may have a line of
-        its own in `told`."""
+        """One line that names its unknown fields; empty without any. `told` replaces it if the manifest was not
+        parsed."""
         if (told := self.__dict__.get("told")) is not None:
             return str(told)
         return f"{FILE}: {remark(self.unknown)}" if self.unknown else ""
@@ -290,7 +290,7 @@ def find_other_faults(fields: dict[str, Any], text: bytes) -> Iterator[tuple[str
     if twice := find_repeated(text, VOCABULARY.guarding):
         yield twice, f"{twice} is there twice, and only one of them would count; remove the other"
     if isinstance(name := fields.get("dialect"), str) and name not in MODULES:
-        yield "dialect", f"dialect: none of {', '.join(MODULES)}"
+        yield "dialect", f"dialect: must be one of {', '.join(MODULES)}"
     yield from data_faults(fields)
 
 

@@ -237,12 +237,12 @@ def find_change(before: Stats, after: Stats, over_s: float) -> Change | None:
     gone = tuple(name for name in before.extensions if name not in after.extensions)
     if not extensions and not gone:
         return None
-    host = _differing(before.host, after.host)
+    host = _find_differences(before.host, after.host)
     return Change(after.time, round(over_s, 3), host | {"uptime_s": after.host.uptime_s}, extensions, gone)
 
 
 def _changed_members(before: ExtensionStats, after: ExtensionStats) -> dict[str, Any]:
-    members = _differing(before, after)
+    members = _find_differences(before, after)
     if before.uptime_s is not None and after.uptime_s is not None and before.pids == after.pids:
         members.pop("uptime_s", None)  # the same processes: it grows with the time
     if "latency_ms" in members:
@@ -251,7 +251,7 @@ def _changed_members(before: ExtensionStats, after: ExtensionStats) -> dict[str,
     return members
 
 
-def _differing(before: msgspec.Struct, after: msgspec.Struct) -> dict[str, Any]:
+def _find_differences(before: msgspec.Struct, after: msgspec.Struct) -> dict[str, Any]:
     return {name: value for name in after.__struct_fields__ if (value := getattr(after, name)) != getattr(before, name)}
 
 

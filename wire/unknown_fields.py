@@ -82,7 +82,7 @@ class Vocabulary(msgspec.Struct, frozen=True):
         return [self._judge(name, value, has_hint=number < HINTED) for number, (name, value) in enumerate(unknown)]
 
     def guarding_of(self, name: str, value: Any) -> str:
-        """Returns the guarding field that this field is or nearly misses; "" if there is none."""
+        """Returns the guarding field that this field is or nearly misses, else ""."""
         return next((field for field, rule in self.guarding.items() if _is_near(name, value, field, rule)), "")
 
     def _judge(self, name: str, value: Any, *, has_hint: bool) -> UnknownField:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import sys
 
-if sys.version_info < (3, 9):  # noqa: UP036  (whatever `python3` is where an extension runs)
+if sys.version_info < (3, 9):  # noqa: UP036  (`python3` may be of any version)
     raise ImportError(f"zotext needs Python 3.9 or later, and {sys.executable} is older; see exec in extension.json")
 
 from .content import Image, Result, Text

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .registry import Registry
 
     class Attachable(Protocol):
-        """What an `Extension` is here."""
+        """The part of `Extension` that this module uses."""
 
         registry: Registry
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 LAST_S = 0.5
-"""Seconds for the handlers of `on_shutdown`, after the wait for what is under way."""
+"""Seconds for the handlers of `on_shutdown`, after the wait for running handlers."""
 
 
 class Attachment:
@@ -55,10 +55,10 @@ class Attachment:
         self._coroutines = coroutines.RunningCoroutines()
         self._closing = threading.Lock()
         self._server: Server | None = None
-        """While it serves."""
+        """The server while the extension serves, else None."""
 
     def begin(self) -> None:
-        """Says hello, all registrations so far, and ready. Raises `RuntimeError` if the extension runs already."""
+        """Sends hello, all registrations so far, and ready. Raises `RuntimeError` if the extension already runs."""
         extension = self._extension
         self._server = Server(
             extension.registry, self._send, extension.greeted_by, extension.threads, self._begin_thread
@@ -70,8 +70,8 @@ class Attachment:
             raise
 
     def handle(self, frame: dict[str, Any]) -> None:
-        """Takes a frame of the host. Waits for no handler and raises nothing: what is wrong with a frame is written to
-        stderr. A `shutdown` is for the host to carry out, by `close`."""
+        """Takes a frame of the host. Waits for no handler and raises nothing: faults of a frame are written to stderr.
+        For a shutdown, the host calls `close`."""
         if (server := self._server) is None:
             return
         try:
@@ -80,14 +80,14 @@ class Attachment:
             print_traceback("reading a frame of the host", error)
 
     def close(self, wait_s: float = 1.2) -> bool:
-        """Cancels the calls and coroutines under way, waits up to `wait_s` seconds for all handlers, runs those of
-        `on_shutdown`, and lets go of the extension, which then can run again. False if a handler still runs: its thread
-        ends with it, and does not keep the process alive. A second call waits for the first."""
+        """Cancels the running calls and coroutines, waits up to `wait_s` seconds for all handlers, runs those of
+        `on_shutdown`, and releases the extension, which then can run again. Returns False if a handler still runs: its
+        thread ends with it, and does not keep the process alive. A second call waits for the first."""
         with self._closing:
             if (server := self._server) is None:
                 return True
             server.cancel_all("shutdown")
-            self._coroutines.cancel_all()  # also those of guards and events, which have no context
+            self._coroutines.cancel_all()  # including those of guards and events, which have no context
             done = server.wait_idle(time.monotonic() + wait_s)
             server.close()
             server.cancel_all("shutdown")

@@ -20,13 +20,13 @@ CHUNK = 65_536
 
 
 def encode(frame: dict[str, Any]) -> bytes:
-    """One line. Raises `TypeError` or `ValueError` if JSON cannot hold the frame."""
+    """Encodes a frame as one line. Raises `TypeError` or `ValueError` if JSON cannot hold it."""
     text = json.dumps(frame, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode("utf-8", "replace") + b"\n"  # half a surrogate pair becomes a question mark
 
 
 def decode(line: bytes) -> dict[str, Any]:
-    """A frame: an object with a `type`. Raises `ValueError` that says what is wrong."""
+    """Decodes a frame, an object with a `type`. Raises `ValueError` that says what is wrong."""
     try:
         frame = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -39,7 +39,7 @@ def decode(line: bytes) -> dict[str, Any]:
 class Connection:
     """Reads from one descriptor on one thread, writes whole lines to the other from any thread.
 
-    `wake` ends the reading, from another thread or a signal handler. When the host is gone, writes are dropped.
+    `wake` ends the reading, from another thread or a signal handler. After the host's end, writes are dropped.
     """
 
     def __init__(self, reading: int, writing: int) -> None:
@@ -53,8 +53,8 @@ class Connection:
         os.set_blocking(self.wake_fd, False)
 
     def send(self, frame: dict[str, Any]) -> None:
-        """Raises only `TypeError` or `ValueError`, if JSON cannot hold the frame. Drops a frame from a fork of this
-        process: two processes would write into each other's lines."""
+        """Sends a frame. Raises only `TypeError` or `ValueError`, if JSON cannot hold it. Drops a frame from a fork of
+        this process: two processes would write into each other's lines."""
         line = memoryview(encode(frame))
         if os.getpid() != self._process:
             print_line(f"a fork of the extension cannot speak to the host: dropped a {frame['type']}")
@@ -75,12 +75,12 @@ class Connection:
         try:
             os.write(self.wake_fd, b"\0")
         except OSError:
-            pass  # the pipe is full: the reader is woken already
+            pass  # the pipe is full: the reader is already woken
 
     @staticmethod
     def _ends(numbers: bytes) -> bool:
-        """`wake_fd` receives 0 from `wake`, and the number of every signal, also of those that only the extension's own
-        code handles."""
+        """Whether one of these numbers ends the reading. `wake_fd` receives 0 from `wake`, and the number of every
+        signal, even if only the extension's own code handles it."""
         return any(number in (0, signal.SIGTERM, signal.SIGINT) for number in numbers)
 
     def is_woken(self) -> bool:
@@ -89,7 +89,7 @@ class Connection:
         return bool(readable) and self._ends(os.read(self._awake, CHUNK))
 
     def lines(self) -> Iterator[bytes]:
-        """The host's lines without line feeds, and no empty ones, until the host closes its end or `wake` is called."""
+        """Yields the host's non-empty lines without line feeds, until the host closes its end or `wake` is called."""
         parts: list[bytes] = []
         while True:
             readable, _, _ = select.select([self._reading, self._awake], [], [])

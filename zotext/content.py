@@ -37,8 +37,8 @@ class Text(Value):
 class Image(Value):
     """An image for the model: its bytes, or the path of a file.
 
-    Without `mime_type` the first bytes decide (PNG, JPEG, GIF, WebP); `ValueError` if they are none of these. The file
-    is read here: `OSError` if it cannot be read.
+    Without `mime_type` the first bytes decide (PNG, JPEG, GIF, WebP); raises `ValueError` for other types. The file is
+    read at once; raises `OSError` if it cannot be read.
     """
 
     __slots__ = ("data", "mime_type")
@@ -85,8 +85,8 @@ if TYPE_CHECKING:
 
 
 def as_result(returned: object) -> Result:
-    """The result of a handler's return value. None has no content; a str is a text; `Text`, `Image` and lists with one
-    of them are blocks; every other value is written as JSON. Raises `TypeError` if JSON cannot hold it."""
+    """Returns the result for a handler's return value. None has no content; a str is a text; `Text`, `Image` and lists
+    with one of them are blocks; every other value is written as JSON. Raises `TypeError` if JSON cannot hold it."""
     if isinstance(returned, Result):
         return returned
     if returned is None:
@@ -101,7 +101,7 @@ def as_result(returned: object) -> Result:
 
 
 def read_blocks(content: object) -> list[Block]:
-    """The blocks of a frame. A block that is neither text nor image becomes a text that says so."""
+    """Returns the blocks of a frame. A block that is neither text nor image becomes a text that says so."""
     return [_read_block(block) for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
@@ -126,7 +126,7 @@ def _mime_type(data: bytes) -> str:
 
 
 def _plain(value: object) -> object:
-    """The JSON value for an object that `json` does not know."""
+    """Returns the JSON value for an object that `json` does not know."""
     if (fields := getattr(type(value), "__dataclass_fields__", None)) is not None:
         return {name: getattr(value, name) for name in fields}
     if isinstance(value, (set, frozenset)):

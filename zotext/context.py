@@ -1,4 +1,4 @@
-"""What a handler knows of its call: it can report progress, and see that the call was cancelled."""
+"""The context of a call, for its handler: reports progress, and tells whether the call was cancelled."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 
 class CallContext:
-    """One call under way. The host cancels it when the run is aborted, its time limit has passed, or the extension is
-    shut down. What the handler returns after that is ignored."""
+    """One running call. The host cancels it when the run is aborted, its time limit has passed, or the extension is
+    shut down. A return value after that is ignored."""
 
     def __init__(self, call_id: str, name: str, send: Callable[[dict[str, Any]], None]) -> None:
-        import threading  # only a running extension needs it
+        import threading  # needed only while an extension runs
 
         self.id = call_id
         self.name = name
-        """Name of the tool or command."""
+        """Name of the tool or the command."""
         self._send = send
         self._lock = threading.Lock()
         self._cancelled = threading.Event()
@@ -32,11 +32,11 @@ class CallContext:
 
     @property
     def reason(self) -> str:
-        """Why it was cancelled; empty if it was not cancelled, or the host gave no reason."""
+        """Why it was cancelled; empty if it was not, or if the host gave no reason."""
         return self._reason
 
     def wait(self, seconds: float) -> bool:
-        """Sleeps for so many seconds, or until the call is cancelled. True if it was cancelled."""
+        """Sleeps for `seconds`, or until the call is cancelled. Returns True if it was cancelled."""
         return self._cancelled.wait(seconds)
 
     def raise_if_cancelled(self) -> None:
@@ -45,8 +45,8 @@ class CallContext:
             raise Cancelled(self._reason)
 
     def on_cancel(self, callback: Callable[[], object]) -> None:
-        """Calls this once, on another thread, when the call is cancelled; at once if it is cancelled already. For work
-        that cannot check `cancelled`: `ctx.on_cancel(process.kill)`."""
+        """Calls `callback` once, on another thread, when the call is cancelled; at once if it already is. For work that
+        cannot check `cancelled`: `ctx.on_cancel(process.kill)`."""
         with self._lock:
             if not self.cancelled:
                 self._callbacks.append(callback)
@@ -61,7 +61,7 @@ class CallContext:
             self._reason = reason
             self._cancelled.set()
             callbacks, self._callbacks = self._callbacks, []
-        if callbacks:  # on a thread: one that hangs must not stop the reading of frames
+        if callbacks:  # on a thread: a hanging callback must not stop the reading of frames
             import threading
 
             threading.Thread(target=_call_all, args=(callbacks,), daemon=True, name="zotext on_cancel").start()

@@ -1,4 +1,4 @@
-"""Runs handlers that are coroutines: on the event loop that their host names, else on one loop for all, whose thread
+"""Runs handlers that are coroutines: on the event loop that their host names, else on a shared loop, whose thread
 starts with the first coroutine."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _thread = _local()
 
 
 class RunningCoroutines:
-    """The coroutines of handlers that run. From `cancel_all` to `admit` each that is added is cancelled at once."""
+    """The running coroutines of handlers. Between `cancel_all` and `admit`, an added coroutine is cancelled at once."""
 
     def __init__(self) -> None:
         self._futures: set[Future[object]] = set()
@@ -26,7 +26,7 @@ class RunningCoroutines:
 
     def add(self, future: Future[object]) -> None:
         self._futures.add(future)
-        if not self._admits:  # read after the future was added: one of the two threads sees what the other has done
+        if not self._admits:  # read after the future was added: one of the two threads sees the other's change
             future.cancel()
 
     def discard(self, future: Future[object]) -> None:
@@ -42,13 +42,13 @@ class RunningCoroutines:
 
 
 def run_in(loop: asyncio.AbstractEventLoop | None, under_way: RunningCoroutines) -> None:
-    """Coroutines of this thread's handlers run on `loop` from now on, which runs in another thread; None for that of
-    this module. While they run, they are in `under_way`."""
+    """Runs coroutines of this thread's handlers on `loop` from now on, which runs in another thread; None means the
+    loop of this module. Running coroutines are in `under_way`."""
     _thread.loop, _thread.under_way = loop, under_way
 
 
 def finish(returned: object, context: CallContext | None = None) -> object:
-    """The value that a handler returned. Waits for a coroutine, and cancels it when the call is cancelled."""
+    """Returns the value of a handler. Waits for a coroutine, and cancels it when the call is cancelled."""
     if type(returned).__name__ != "coroutine":
         return returned
     import asyncio
@@ -87,9 +87,9 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
-    """Runs the loop for ever, also after a handler that stops it, or raises what leaves a loop: `SystemExit`."""
+    """Runs the loop for ever, even if a handler stops it or raises `SystemExit`, which leaves a loop."""
     from contextlib import suppress
 
     while not loop.is_closed():
-        with suppress(BaseException):  # its task has it, and tells who waits
+        with suppress(BaseException):  # its task has the error, and passes it on
             loop.run_forever()

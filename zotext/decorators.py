@@ -58,7 +58,7 @@ else:
 
 
 class Decorators:
-    """Base of `Extension`. The greeting has what is registered before it; `_declare` sends what is registered later."""
+    """Base of `Extension`. The greeting has all earlier registrations; `_declare` sends later ones."""
 
     def __init__(self, name: str, version: str) -> None:
         self.registry = Registry(name, version)
@@ -97,9 +97,9 @@ class Decorators:
     ) -> Any:
         """Registers a function that the model can call. `@ext.tool` or `@ext.tool(...)`.
 
-        Name, description and JSON Schema come from the function's name, docstring and type hints. With `schema` it gets
-        one dict with all arguments, unchecked. `timeout_s`: seconds that the host waits for it (default: the
-        manifest's, or 60). `idempotent`: the host may repeat a call that a crash has cut short. `read_only`: the tool
+        Name, description and JSON Schema come from the function's name, docstring and type hints. With `schema`, the
+        function gets one dict with all arguments, unchecked. `timeout_s`: seconds that the host waits for it (default:
+        the manifest's, or 60). `idempotent`: the host may repeat a call that a crash interrupted. `read_only`: the tool
         changes nothing, so several calls may run at once. Raises `RegistrationError`, which names the wrong parameter.
         """
         from .tools import Tool
@@ -121,7 +121,7 @@ class Decorators:
         return register if handler is None else register(handler)
 
     def unregister_tool(self, name: str) -> None:
-        """Removes a tool. Calls under way are finished. `KeyError` if there is no tool of this name."""
+        """Removes a tool. Running calls are finished. Raises `KeyError` if there is no tool of this name."""
         with self._lock:
             del self.registry.tools[name]
             self._declare({"type": "unregister_tool", "name": name})
@@ -151,8 +151,8 @@ class Decorators:
         return register if handler is None else register(handler)
 
     def on(self, event: EventName) -> Callable[[EventT], EventT]:
-        """Calls the function after an event, with the `Event` or with nothing. All event handlers of an extension run
-        on one thread, in the order of the events."""
+        """Calls the function after an event, with the `Event` or without arguments. All event handlers of an extension
+        run on one thread, in the order of the events."""
         if event not in EVENTS:
             raise RegistrationError(f"there is no event {event!r}; there are {', '.join(EVENTS)}")
 
@@ -171,7 +171,7 @@ class Decorators:
         self, handler: None = None, /, *, tools: Collection[str]
     ) -> Callable[[ToolCallT], ToolCallT]: ...
     def intercept_tool_call(self, handler: Any = None, /, *, tools: Collection[str] | None = None) -> Any:
-        """Asks the function before a tool runs; `tools` limits it to tools of these names. It returns None or
+        """Asks the function before a tool runs; `tools` limits it to tools with these names. It returns None or
         `allow()`, `block(reason)`, `ask(reason)`, `rewrite_args(args)` or `add_context(text)`. If it raises, the call
         is blocked."""
         return self._guard("tool_call", handler, tools)
@@ -181,7 +181,7 @@ class Decorators:
         return self._guard("turn_start", handler)  # type: ignore[no-any-return]
 
     def intercept_assistant_message(self, handler: MessageT, /) -> MessageT:
-        """Asks the function before anyone sees what the model wrote: None or `allow()`, `block(reason)`, `ask(reason)`
+        """Asks the function before a message of the model is shown: None or `allow()`, `block(reason)`, `ask(reason)`
         or `replace_text(text)`."""
         return self._guard("assistant_message", handler)  # type: ignore[no-any-return]
 
@@ -202,11 +202,11 @@ class Decorators:
         return self._guard("tool_result", handler, tools)
 
     def on_panel_key(self, panel_id: str) -> Callable[[KeyT], KeyT]:
-        """Calls the function with each `PanelKey` that is pressed in this panel."""
+        """Calls the function with the `PanelKey` of each key press in this panel."""
         return self._on_panel("panel_key", panel_id)  # type: ignore[no-any-return]
 
     def on_panel_resize(self, panel_id: str) -> Callable[[SizeT], SizeT]:
-        """Calls the function with the `PanelSize` when it changes."""
+        """Calls the function with the new `PanelSize` when it changes."""
         return self._on_panel("panel_resize", panel_id)  # type: ignore[no-any-return]
 
     def on_panel_close(self, panel_id: str) -> Callable[[ClosedT], ClosedT]:
@@ -214,8 +214,7 @@ class Decorators:
         return self._on_panel("panel_close", panel_id)  # type: ignore[no-any-return]
 
     def on_shutdown(self, handler: LastT, /) -> LastT:
-        """Calls the function once at the end, after what was under way. All these functions together have half a
-        second."""
+        """Calls the function once, after the last other handler. All these functions together have half a second."""
         check_arity(handler, "handler of on_shutdown", 0)
         self.registry.shutdown_handlers.append(handler)
         return handler

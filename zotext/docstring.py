@@ -12,7 +12,7 @@ _DESCRIPTION, _PARAMETERS, _OTHER = "description", "parameters", "other"
 
 
 def parse(docstring: str | None) -> tuple[str, dict[str, str]]:
-    """The description, which is everything before the first section, and the description of each parameter."""
+    """Returns the description, which is everything before the first section, and the description of each parameter."""
     reader = _Reader()
     for line in _dedented(docstring or ""):
         reader.read(line.strip(), len(line) - len(line.lstrip()))
@@ -66,7 +66,7 @@ class _Reader:
 
 
 def _field(line: str) -> tuple[str, str]:
-    """`:param str name: text` or `:param name: text`; any other field has no name."""
+    """Reads `:param str name: text` or `:param name: text`; any other field has no name."""
     head, _, text = line[1:].partition(":")
     words = head.split()
     if len(words) < 2 or words[0] not in ("param", "parameter", "arg", "argument"):
@@ -75,7 +75,7 @@ def _field(line: str) -> tuple[str, str]:
 
 
 def _dedented(docstring: str) -> list[str]:
-    """The lines without the indentation that all of them share; the first line does not count."""
+    """Returns the lines without their common indentation; the first line does not count."""
     lines = docstring.expandtabs().splitlines()
     margin = min((len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()), default=0)
     return [lines[0].strip(), *(line[margin:].rstrip() for line in lines[1:])] if lines else []

@@ -6,12 +6,11 @@ import sys
 
 
 class RegistrationError(TypeError):
-    """A handler cannot be registered. The text names the handler, the parameter and what to do."""
+    """A handler cannot be registered. The text names the handler and the parameter, and says what to do."""
 
 
 class ToolError(Exception):
-    """Raise it in a tool or command to fail with exactly this text: without a type in front, and without a traceback
-    in the log."""
+    """Raise it in a tool or command to fail with exactly this text, without a type and without a logged traceback."""
 
 
 class Cancelled(Exception):  # noqa: N818 - it is no error
@@ -23,10 +22,10 @@ class BadArgument(ValueError):  # noqa: N818
 
 
 def describe(error: BaseException) -> str:
-    """`Type: message`, or the type alone when there is no message. Never raises."""
+    """Returns `Type: message`, or only the type without a message. Never raises."""
     try:
         text = str(error)
-    except Exception:  # its `__str__` fails: the call needs an answer all the same
+    except Exception:  # its `__str__` fails, but the call needs an answer
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

@@ -21,7 +21,7 @@ EVENTS = (
     "idle",
     "session_end",
 )
-"""Names that `on` takes. The features of a host say whether it sends those beyond zot's first five."""
+"""Names that `on` takes. The features of a host say whether it sends events beyond zot's first five."""
 POINTS = ("tool_call", "turn_start", "assistant_message", "user_prompt", "tool_result")
 """Points at which a guard can be asked."""
 
@@ -102,13 +102,13 @@ class ToolResult(Value):
 
     @property
     def text(self) -> str:
-        """All its texts, joined by line feeds."""
+        """All texts, joined by line feeds."""
         return "\n".join(block.text for block in self.content if isinstance(block, Text))
 
 
 class PanelKey(Value):
     """The user pressed a key in a panel. `key` is up, down, left, right, enter, esc, tab, backspace, delete, home, end,
-    pageup, pagedown, rune or unknown; for rune, `text` is what was typed."""
+    pageup, pagedown, rune or unknown; for rune, `text` is the typed character."""
 
     __slots__ = ("key", "panel_id", "text")
 
@@ -149,7 +149,7 @@ def _number(frame: dict[str, Any], field: str) -> int:
 
 
 def _object(frame: dict[str, Any], field: str) -> dict[str, Any]:
-    """A deep copy: a change by one handler must not reach the others."""
+    """Returns a deep copy: a change by one handler must not reach the others."""
     value = frame.get(field)
     return {name: _copy(member) for name, member in value.items()} if isinstance(value, dict) else {}
 

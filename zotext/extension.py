@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Extension(Decorators):
     """One extension. `name` is the one in its manifest.
 
-    Up to `threads` tools (default 8) run at the same time; further calls wait. Everything can be registered and said
-    before `run` and during it, from any thread. What is said before `run` reaches the host at its start.
+    Up to `threads` tools (default 8) run at the same time; further calls wait. Registrations and messages are possible
+    before `run` and during it, from any thread. Earlier messages are sent at the start of `run`.
     """
 
     def __init__(self, name: str, version: str = "0.0.0", *, threads: int = 8) -> None:
@@ -41,9 +41,9 @@ class Extension(Decorators):
         self._early: list[dict[str, Any]] = []
         self._host: HostInfo | None = None
         self._greeted: Flag | None = None
-        """Made by the first `wait_for_host`."""
+        """A flag that the first `wait_for_host` makes."""
 
-    # --- speaking -----------------------------------------------------------------------------------------
+    # --- messages -----------------------------------------------------------------------------------------
 
     def notify(self, level: NoteLevel, message: str) -> None:
         """Shows the user a note: info, success, warn or error. The next prompt removes it."""
@@ -54,7 +54,7 @@ class Extension(Decorators):
         self._say({"type": "clear_notes"})
 
     def log(self, message: str, /, level: LogLevel = "info", **fields: object) -> None:
-        """Writes a line to the extension's log, with fields. If the host has no feature `log`, the line goes to stderr,
+        """Writes a line with fields to the extension's log. Without the host's feature `log`, the line goes to stderr,
         which is the same file."""
         if self._host is None or "log" not in self._host.features:
             print_line(" ".join([f"[{level}]", str(message), *(f"{name}={value!r}" for name, value in fields.items())]))
@@ -67,7 +67,7 @@ class Extension(Decorators):
     def render_panel(
         self, panel_id: str, lines: Iterable[str], *, title: str | None = None, footer: str | None = None
     ) -> None:
-        """Shows these lines in an open panel. Title and footer do not change if they are None."""
+        """Shows these lines in an open panel. A `title` or `footer` of None stays unchanged."""
         frame: dict[str, Any] = {"type": "panel_render", "panel_id": str(panel_id), "lines": panel_lines(lines)}
         frame.update({name: str(text) for name, text in (("title", title), ("footer", footer)) if text is not None})
         self._say(frame)
@@ -80,14 +80,14 @@ class Extension(Decorators):
 
     @property
     def host(self) -> HostInfo:
-        """The host that runs this extension. Known in every handler; `RuntimeError` before the host has said hello."""
+        """The host of this extension. Known in every handler; raises `RuntimeError` before the host's hello."""
         if self._host is None:
             raise RuntimeError("the host has not said hello yet; handlers know it, other threads can wait_for_host()")
         return self._host
 
     def wait_for_host(self, timeout_s: float = 10.0) -> HostInfo:
-        """Waits until the host has said hello, and returns it; for threads of your own. `TimeoutError` if that takes
-        longer than `timeout_s` seconds."""
+        """Waits until the host has said hello, and returns it; for your own threads. Raises `TimeoutError` after
+        `timeout_s` seconds."""
         import threading
 
         with self._lock:
@@ -108,11 +108,11 @@ class Extension(Decorators):
     def attach(
         self, send: Send, *, loop: AbstractEventLoop | None = None, on_thread: Callable[[], None] | None = None
     ) -> Attachment:
-        """Serves a host in this same process, which carries the frames itself; stdin, stdout and signals stay with the
-        program. `begin` of what is returned says hello and all registrations, `handle` takes the host's frames, and
-        `close` ends it. `send` gets each frame of the extension, from any thread; it raises `TypeError` or `ValueError`
-        for a frame that JSON cannot hold. Coroutines run on `loop`, which runs in a thread of the host, or on one that
-        all extensions share. `on_thread` is called at the start of each thread for handlers."""
+        """Serves a host in this process, which carries the frames itself; stdin, stdout and signals stay with the
+        program. Of the returned object, `begin` sends the hello and all registrations, `handle` takes the host's
+        frames, and `close` ends it. `send` gets each frame of the extension, from any thread; it raises `TypeError` or
+        `ValueError` for a frame that JSON cannot hold. Coroutines run on `loop`, which runs in a thread of the host, or
+        on one that all extensions share. `on_thread` is called at the start of each thread for handlers."""
         from .attachment import Attachment
 
         return Attachment(self, send, loop, on_thread)
@@ -124,7 +124,7 @@ class Extension(Decorators):
         return self._threads
 
     def connect(self, send: Send) -> None:
-        """Sends the hello and all registrations, then what was said before."""
+        """Sends the hello and all registrations, then earlier messages."""
         with self._lock:
             if self._send is not None:
                 raise RuntimeError(f"{self.name} already runs: an Extension serves one host at a time")
@@ -151,13 +151,13 @@ class Extension(Decorators):
         send(frame)
 
     def _declare(self, frame: dict[str, Any]) -> None:
-        """Before `connect` nothing is sent: the greeting then has all registrations."""
+        """Sends a registration. Does nothing before `connect`: the greeting then has all registrations."""
         if self._send is not None:
             self._send(frame)
 
 
 def _loggable(value: object) -> object:
-    """The value if JSON can hold it, else its `repr`."""
+    """Returns the value if JSON can hold it, else its `repr`."""
     import json
 
     try:

@@ -1,4 +1,4 @@
-"""Asks the guards of one point in order. The first block wins; each guard sees what the guards before it rewrote."""
+"""Asks the guards of one point in order. The first block wins; each guard sees the changes of earlier ones."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ REWRITES: dict[str, type | None] = {
 }
 EXPLAINABLE = frozenset({"tool_call", "user_prompt", "tool_result"})
 """Points at which a guard may add context for the model."""
-ASKED = "a person has to decide, and this host asks nobody"
-"""The reason of a block where the host knows no questions: it would take one for an allow."""
+ASKED = "a person has to decide, and this host cannot ask one"
+"""The reason of a block if the host knows no questions: it would read a question as an allow."""
 
 
 class Guard:
-    """One handler of one point. With `tools` it is asked only about tools of these names."""
+    """One handler of one point. With `tools`, it is asked only about tools with these names."""
 
     def __init__(self, handler: Callable[[Any], object], tools: Collection[str] | None) -> None:
         self.handler = handler
@@ -44,9 +44,8 @@ class Guard:
 
 
 def judge(guards: list[Guard], frame: dict[str, Any], *, can_ask: bool = True) -> dict[str, Any]:
-    """The members of the answer frame; none means allow. `can_ask`: the host knows questions for a person. A guard
-    that raises, or returns something that is no verdict for this point, blocks: what could not be judged does not
-    pass."""
+    """Returns the members of the answer frame; none means allow. `can_ask`: the host knows questions for a person. A
+    guard that raises, or returns something other than a verdict for this point, blocks: nothing passes unjudged."""
     point = str(frame.get("event"))
     answer: dict[str, Any] = {}
     for guard in guards:
@@ -78,7 +77,7 @@ def judge(guards: list[Guard], frame: dict[str, Any], *, can_ask: bool = True) -
 
 
 def _added(answer: dict[str, Any], verdict: Ask | AddContext) -> dict[str, Any]:
-    """The answer with one more verdict that changes nothing for the next guard. The first question counts."""
+    """Returns the answer with one more verdict, which changes nothing for the next guard. The first question counts."""
     if isinstance(verdict, Ask):
         return {"reason": verdict.reason, **answer, "ask": True}
     texts = (answer.get("additional_context"), verdict.text)

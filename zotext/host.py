@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class HostInfo(Value):
-    """What the host said in `hello_ack`. Fields that it left out are empty."""
+    """The facts in the host's `hello_ack`. Missing fields are empty."""
 
     __slots__ = (
         "_data_dir",
@@ -54,7 +54,7 @@ class HostInfo(Value):
     @property
     def data_dir(self) -> Path:
         """Folder for the extension's state. It exists, and an update of the extension does not change it. With zot
-        itself it is `extension_dir`."""
+        itself, it is `extension_dir`."""
         from pathlib import Path
 
         return Path(self._data_dir or self._extension_dir or ".").absolute()

@@ -1,4 +1,4 @@
-"""Queues of jobs, each with threads of its own: a slow job delays only its own queue."""
+"""Queues of jobs, each with its own threads: a slow job delays only its own queue."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class JobQueue:
         self._open = True
 
     def submit(self, job: Callable[[], None]) -> bool:
-        """Adds a job. False if the queue is closed. Raises `RuntimeError` if it has no thread and cannot start one."""
+        """Adds a job. Returns False if the queue is closed. Raises `RuntimeError` if it has no thread for it."""
         with self._changed:
             if not self._open:
                 return False
@@ -50,13 +50,13 @@ class JobQueue:
             return True
 
     def close(self) -> None:
-        """Takes no more jobs. The jobs that it has are done; then the threads end."""
+        """Takes no more jobs. Earlier jobs are done; then the threads end."""
         with self._changed:
             self._open = False
             self._changed.notify_all()
 
     def wait_idle(self, deadline: float) -> bool:
-        """Waits until all jobs are done. False if they are not done at `deadline` (`time.monotonic`)."""
+        """Waits until all jobs are done. Returns False if they are not done at `deadline` (`time.monotonic`)."""
         with self._changed:
             while self._jobs or self._idle < self._started:
                 left = deadline - time.monotonic()
@@ -87,4 +87,4 @@ class JobQueue:
                 print_traceback("a handler", error)
             if os.getpid() != process:
                 os._exit(0)  # a handler has forked, and this is the child: it has no work
-            job = None  # type: ignore[assignment]  # frees what the job holds before the next job comes
+            job = None  # type: ignore[assignment]  # frees the job's objects before the next job comes

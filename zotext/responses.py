@@ -91,7 +91,7 @@ class OpenPanel(Response):
 
 
 def panel_lines(lines: Iterable[str]) -> list[str]:
-    """The lines of a panel; a single str is split at its line feeds."""
+    """Returns the lines of a panel; a single str is split at its line feeds."""
     found = lines.split("\n") if isinstance(lines, str) else list(lines)
     for line in found:
         if not isinstance(line, str):
@@ -100,7 +100,7 @@ def panel_lines(lines: Iterable[str]) -> list[str]:
 
 
 def as_response(returned: object) -> Response:
-    """The response of a command handler's return value. Raises `TypeError` if that is no response."""
+    """Returns the response for a command handler's return value. Raises `TypeError` if it is not a response."""
     if returned is None:
         return Noop()
     if isinstance(returned, str):

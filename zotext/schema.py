@@ -32,7 +32,7 @@ class SchemaReader:
         self._locals = dict(local_names or {})
 
     def arguments(self, parameters: list[Parameter], descriptions: Mapping[str, str]) -> Shape:
-        """The shape of the object with all arguments of a tool. Reading it gives the handler's keyword arguments."""
+        """Returns the shape of all arguments of a tool. Reading it returns the handler's keyword arguments."""
         fields = {}
         for parameter in parameters:
             name = parameter.name
@@ -44,7 +44,7 @@ class SchemaReader:
         return shapes.record(fields, lambda given: given)
 
     def shape(self, hint: Any, where: str, inside: tuple[object, ...] = ()) -> Shape:
-        """The shape of a hint. `where` names the parameter; `inside` are the classes in which this hint is nested."""
+        """Returns the shape of a hint. `where` names the parameter; `inside` are the classes around the hint."""
         if hint is typing.Any or hint is object:
             return shapes.anything()
         if hint is None or hint is type(None):
@@ -149,7 +149,7 @@ class SchemaReader:
             try:
                 schema = {**schema, "default": _as_json(default)}
             except TypeError:
-                pass  # JSON cannot hold the default: the field is optional all the same
+                pass  # JSON cannot hold the default, but the field is optional
         return Field(shape, required=not optional, schema=schema)
 
     def _members(self, hint: Any, where: str) -> dict[str, Any]:
@@ -168,7 +168,7 @@ class SchemaReader:
 
 
 def _annotations(metadata: tuple[Any, ...]) -> dict[str, Any]:
-    """A str is the description, a dict adds to the schema; other metadata is ignored."""
+    """Returns additions to a schema: a str is the description, a dict adds members; other metadata is ignored."""
     found: dict[str, Any] = {}
     for item in metadata:
         if isinstance(item, str):

@@ -1,7 +1,7 @@
 """Gives each frame of the host to its handlers, and sends exactly one answer to each request.
 
-Five queues, so that a slow handler delays only its own kind: tools, commands, guards, events, panels. The last three
-have one thread each: their handlers run one at a time and in order.
+Five queues let a slow handler delay only its own kind: tools, commands, guards, events, panels. The last three have one
+thread each: their handlers run one at a time and in order.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Server:
         self._calls: dict[str, CallContext] = {}
 
     def handle(self, frame: dict[str, Any]) -> None:
-        """Never waits for a handler. Ignores frames of unknown types."""
+        """Takes a frame. Never waits for a handler. Ignores frames of unknown types."""
         handlers = {
             "hello_ack": self._hello_ack,
             "tool_call": self._tool_call,
@@ -72,15 +72,15 @@ class Server:
             handler(frame)
 
     def wait_idle(self, deadline: float) -> bool:
-        """Waits until no handler runs. False if one still runs at `deadline` (`time.monotonic`)."""
+        """Waits until no handler runs. Returns False if one still runs at `deadline` (`time.monotonic`)."""
         return all(queue.wait_idle(deadline) for queue in self._queues)
 
     def wait_told(self, deadline: float) -> bool:
-        """Waits until all events and panel frames have been handled. False if they have not at `deadline`."""
+        """Waits until all events and panel frames are handled. Returns False if they are not at `deadline`."""
         return self._events.wait_idle(deadline) and self._panels.wait_idle(deadline)
 
     def close(self) -> None:
-        """Takes no more work. What is under way goes on."""
+        """Takes no more work. Running handlers go on."""
         for queue in self._queues:
             queue.close()
 
@@ -89,7 +89,7 @@ class Server:
             context.cancel(reason)
 
     def run_shutdown_handlers(self, deadline: float) -> bool:
-        """Runs them one after another. False if they are not done at `deadline`."""
+        """Runs them one after another. Returns False if they are not done at `deadline`."""
         queue = JobQueue("on_shutdown", 1, self._on_thread)
         for handler in self._registry.shutdown_handlers:
             queue.submit(lambda handler=handler: _call_handler("on_shutdown", handler))  # type: ignore[misc]
@@ -143,7 +143,7 @@ class Server:
             self._send({"type": "event_intercept_response", "id": call_id, "block": True, "reason": why})
 
     def _answer(self, queue: JobQueue, kind: str, context: CallContext, work: Callable[[], dict[str, Any]]) -> None:
-        """Does `work` on the queue and sends its answer. A call that is cancelled while it waits is not begun."""
+        """Does `work` on the queue and sends its answer. A call that is cancelled while it waits never begins."""
         self._calls[context.id] = context
 
         def job() -> None:
@@ -161,13 +161,13 @@ class Server:
             job()
 
     def _refusal(self, queue: JobQueue, job: Callable[[], None]) -> str:
-        """Submits the job. Returns why the queue refuses it; "" if it takes it."""
+        """Submits the job. Returns why the queue refuses it; "" if it accepts it."""
         try:
             return "" if queue.submit(job) else f"{self._registry.name} is shutting down"
         except RuntimeError as error:
             return f"{self._registry.name}: {error}"
 
-    # --- what happens -------------------------------------------------------------------------------------
+    # --- events and others --------------------------------------------------------------------------------
 
     def _hello_ack(self, frame: dict[str, Any]) -> None:
         host = HostInfo(frame)
@@ -207,7 +207,7 @@ def _call_handler(what: str, handler: Callable[..., object], *subject: object) -
 
 
 def _failure_text(what: str, error: BaseException) -> str:
-    """What the host is told of a failure. The traceback of an unexpected one goes to stderr, for the author."""
+    """Returns the text of a failure for the host. The traceback of an unexpected one goes to stderr, for the author."""
     if isinstance(error, Cancelled):
         return f"cancelled: {error}" if str(error) else "cancelled"
     if isinstance(error, BadArgument):
@@ -223,7 +223,7 @@ def _failed_result(text: str) -> dict[str, Any]:
 
 
 def _id(frame: dict[str, Any]) -> str:
-    """Raises `ValueError` if there is none: an answer needs it."""
+    """Returns the id of a frame. Raises `ValueError` if it is missing: the answer needs it."""
     found = frame.get("id")
     if not isinstance(found, str):
         raise ValueError(f"a {frame['type']} frame without an id")

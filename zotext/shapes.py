@@ -44,7 +44,8 @@ def null() -> Shape:
 
 
 def plain(kind: type) -> Shape:
-    """For str, int, float, bool, dict or list. A bool is no number and 3.0 is an integer, as in JSON Schema."""
+    """Returns the shape of str, int, float, bool, dict or list. As in JSON Schema, True is no number, 3.0 an
+    integer."""
     names = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object", list: "array"}
     what = _NAMES[kind]
 
@@ -61,7 +62,7 @@ def plain(kind: type) -> Shape:
 
 
 def listing(item: Shape, make: Callable[[Iterable[Any]], Any]) -> Shape:
-    """An array whose items have one shape. `make` is list, tuple, set or frozenset."""
+    """Returns the shape of an array with items of one shape. `make` is list, tuple, set or frozenset."""
     schema: dict[str, Any] = {"type": "array"}
     if item.schema:
         schema["items"] = item.schema
@@ -88,7 +89,7 @@ def mapping(item: Shape) -> Shape:
 
 
 def choice(values: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> Shape:
-    """One of these JSON values. Each comes with the value that the handler gets."""
+    """Returns the shape of a choice of JSON values. Each comes with the value that the handler gets."""
     pairs = list(values.items() if hasattr(values, "items") else values)
     options = [given for given, _ in pairs]
     kinds = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
@@ -108,7 +109,7 @@ def choice(values: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> Shape:
 
 
 def either(shapes: list[Shape]) -> Shape:
-    """The first shape that fits."""
+    """Returns the shape of a union: the first shape that fits is used."""
     what = " or ".join(shape.what for shape in shapes)
 
     def read(value: Any, path: str) -> Any:
@@ -118,7 +119,7 @@ def either(shapes: list[Shape]) -> Shape:
                 return shape.read(value, path)
             except BadArgument as error:
                 if not str(error).startswith(f"{path}: expected {shape.what},"):
-                    deeper = error  # the kind fits; the fault is inside
+                    deeper = error  # the kind fits, and the fault is inside
         raise deeper or fault(path, what, value)
 
     return Shape(what, {"anyOf": [shape.schema for shape in shapes]}, read)
@@ -131,11 +132,11 @@ class Field:
         self.shape = shape
         self.required = required
         self.schema = shape.schema if schema is None else schema
-        """Schema of the shape, with the description and the default."""
+        """The shape's schema with the description and the default."""
 
 
 def record(fields: Mapping[str, Field], make: Callable[[dict[str, Any]], Any]) -> Shape:
-    """An object with these members and no others. `make` gets the members that were given."""
+    """Returns the shape of an object with these members and no others. `make` gets the given members."""
     schema: dict[str, Any] = {
         "type": "object",
         "properties": {name: field.schema for name, field in fields.items()},

@@ -1,4 +1,4 @@
-"""Reads the parameters of a handler. Not with `inspect`, which takes longer to import than this whole package."""
+"""Reads the parameters of a handler, without `inspect`, which takes longer to import than this whole package."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Parameter(Value):
         self.hint = hint
         self.default = default
         self.keyword = keyword
-        """True if it can only be passed by name."""
+        """Whether it can only be passed by name."""
 
 
 def function_of(handler: Callable[..., object], what: str) -> tuple[FunctionType, bool]:
-    """The function behind decorators and bindings, and whether its first parameter is already bound.
+    """Returns the function behind decorators and bindings, and whether its first parameter is already bound.
 
     Raises `RegistrationError` if there is no function, as for a class or a `functools.partial`.
     """
@@ -47,7 +47,7 @@ def function_of(handler: Callable[..., object], what: str) -> tuple[FunctionType
     while hasattr(found, "__wrapped__"):
         found = found.__wrapped__
     if not isinstance(found, (FunctionType, MethodType)) and not isinstance(found, type):
-        found = getattr(found, "__call__", found)  # noqa: B004 - an object that can be called like a function
+        found = getattr(found, "__call__", found)  # noqa: B004 - a callable object
     if isinstance(found, MethodType):
         return function_of(found.__func__, what)[0], True
     if not isinstance(found, FunctionType):
@@ -65,8 +65,8 @@ def is_async(handler: Callable[..., object], what: str) -> bool:
 def parameters(
     handler: Callable[..., object], what: str, local_names: Mapping[str, object] | None = None
 ) -> list[Parameter]:
-    """All parameters in order, without `self`. Raises `RegistrationError` for `*args`, `**kwargs`, and unreadable
-    hints."""
+    """Returns all parameters in order, without `self`. Raises `RegistrationError` for `*args`, `**kwargs`, and
+    unreadable hints."""
     function, bound = function_of(handler, what)
     code = function.__code__
     for flag, sign in ((_VARARGS, "*"), (_VARKEYWORDS, "**")):
@@ -87,7 +87,7 @@ def parameters(
 
 
 def required_and_most(handler: Callable[..., object], what: str) -> tuple[int, int]:
-    """The least and the greatest number of positional arguments (99 with `*args`)."""
+    """Returns the minimum and the maximum number of positional arguments (99 with `*args`)."""
     function, bound = function_of(handler, what)
     code = function.__code__
     required = code.co_argcount - len(function.__defaults__ or ()) - bound
@@ -99,7 +99,7 @@ def _has_varargs(code: Any) -> bool:
 
 
 def _hints(function: FunctionType, what: str, local_names: Mapping[str, object] | None) -> dict[str, Any]:
-    """The hints by name. They may use `local_names`: the names of the scope in which the handler is defined."""
+    """Returns the hints by name. They may use `local_names`: the names of the scope in which the handler is defined."""
     if not function.__annotations__:
         return {}
     from typing import get_type_hints
@@ -117,7 +117,7 @@ def _hints(function: FunctionType, what: str, local_names: Mapping[str, object] 
 
 
 def with_subject(handler: Callable[..., Any], what: str) -> Callable[[Any], Any]:
-    """Makes a handler with one parameter or none callable with one argument. Raises `RegistrationError` for more."""
+    """Lets a handler with one parameter or none take one argument. Raises `RegistrationError` for more."""
     least, most = _arity(handler, what)
     if least > 1:
         raise RegistrationError(f"{what} takes one argument or none, not {least}")

@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 
 ENDING = (signal.SIGTERM, signal.SIGINT)
 LAST_S = 0.5
-"""Seconds for the handlers of `on_shutdown`, after the wait for what is under way."""
+"""Seconds for the handlers of `on_shutdown`, after the wait for running handlers."""
 
 
 class End(Enum):
-    """Why the run ends, and the seconds that calls under way may still take. A host waits 2 s after its `shutdown` and
-    1 s after SIGTERM. At the end of input no host waits, and a user may have piped frames in: so there is more time."""
+    """Why the run ends, and the seconds that running calls may still take. A host waits 2 s after its `shutdown` and 1
+    s after SIGTERM. At the end of input no host waits, and a user may have piped frames in, so there is more time."""
 
     SHUTDOWN = 1.2
     END_OF_INPUT = 5.0
     URGENT = 0.4
-    """A signal, or the host no longer reads."""
+    """A signal came, or the host no longer reads."""
 
 
 def run(
     registry: Registry, threads: int, on_connect: Callable[[Send], None], on_greeted: Callable[[HostInfo], None]
 ) -> None:
-    """Calls `on_connect` at the start with what sends a frame, and `on_greeted` when the host has said hello. Returns
-    when all is done. If a handler is stuck, or a thread of the extension would keep the process alive, it does not
-    return: the process exits with status 0."""
+    """Calls `on_connect` at the start with the function that sends a frame, and `on_greeted` when the host has said
+    hello. Returns when everything is done. If a handler is stuck, or a thread of the extension would keep the process
+    alive, it does not return: the process exits with status 0."""
     if sys.stdin is not None and sys.stdin.isatty():
         print_line(
             f"{registry.name} is an extension and waits for frames on stdin; run it with `zot -e FOLDER`, or drive it "
@@ -84,7 +84,7 @@ def _serve(connection: Connection, server: Server) -> End:
 
 
 class _Hurry(BaseException):
-    """SIGTERM or SIGINT came during the wait for what is under way."""
+    """SIGTERM or SIGINT came during the wait for running handlers."""
 
 
 def _hurry(_number: int, _frame: object) -> None:
@@ -92,7 +92,7 @@ def _hurry(_number: int, _frame: object) -> None:
 
 
 def _wait(server: Server, connection: Connection, deadline: float) -> bool:
-    """Waits for what is under way. True if it was done before the deadline and before a signal."""
+    """Waits for running handlers. Returns True if they ended before the deadline and before a signal."""
     if threading.current_thread() is not threading.main_thread():
         return server.wait_idle(deadline)
     try:
@@ -109,22 +109,23 @@ def _wait(server: Server, connection: Connection, deadline: float) -> bool:
 
 
 def _take_stdio() -> tuple[int, int]:
-    """Moves the protocol to descriptors of its own, out of reach of `print`, `input` and child processes: these then
-    write to stderr and find no input. Text that is still in Python's buffer of stdout goes to stderr as well."""
+    """Moves the protocol to its own descriptors, out of reach of `print`, `input` and child processes: these then write
+    to stderr and find no input. Text in Python's buffer of stdout goes to stderr, too."""
     reading, writing = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
     os.dup2(2, 1)
     if sys.stdout is not None:
-        reconfigure = getattr(sys.stdout, "reconfigure", None)  # a test may have put something else there
+        reconfigure = getattr(sys.stdout, "reconfigure", None)  # a test may have replaced it
         if reconfigure is not None:
             reconfigure(line_buffering=True)
     return reading, writing
 
 
 def _watch_signals(connection: Connection) -> Callable[[], None]:
-    """SIGTERM and SIGINT end the run in order; SIGQUIT prints the stacks of all threads. Returns what undoes this."""
+    """Makes SIGTERM and SIGINT end the run in order, and SIGQUIT print all stacks. Returns a function that undoes
+    this."""
     if threading.current_thread() is not threading.main_thread():
         return lambda: None
     before = {number: signal.signal(number, _do_nothing) for number in ENDING}
@@ -140,7 +141,7 @@ def _watch_signals(connection: Connection) -> Callable[[], None]:
 
 
 def _dump_on_quit() -> None:
-    """A host sends SIGQUIT to an extension that hangs, to log where it hangs."""
+    """Prints stacks on SIGQUIT, which a host sends to a hanging extension, to log where it hangs."""
     import faulthandler
 
     try:
@@ -150,7 +151,7 @@ def _dump_on_quit() -> None:
 
 
 def _do_nothing(_number: int, _frame: object) -> None:
-    """Without a handler, the signal is not written to the wake-up descriptor."""
+    """A handler without an effect: without any, the signal is not written to the wake-up descriptor."""
 
 
 def _others_run() -> bool:

@@ -1,4 +1,4 @@
-"""Tools and commands: a handler, and how it is registered and called."""
+"""Tools and commands: their handlers, registrations and calls."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Tool:
     def registration(self) -> dict[str, Any]:
         said = {name: value for name, value in self._options.items() if value is not None}
         if said.get("idempotent"):
-            said["retry"] = True  # for hosts that know this name and not `idempotent`
+            said["retry"] = True  # for hosts that know only this name of `idempotent`
         return {
             "type": "register_tool", "name": self.name, "description": self.description, "schema": self.schema, **said
         }  # fmt: skip
@@ -116,7 +116,7 @@ def _name_of(handler: Callable[..., object]) -> str:
 def _without_context(
     found: list[signature.Parameter], kind: type[CallContext], what: str
 ) -> tuple[list[signature.Parameter], str]:
-    """The parameters without the one for the context, and the name of that one (empty if there is none)."""
+    """Returns the parameters without the one for the context, and the name of the latter, or ""."""
     wrong = {ToolContext: CommandContext, CommandContext: ToolContext}[kind]
     for parameter in found:
         if _is(parameter.hint, wrong):
@@ -128,5 +128,5 @@ def _without_context(
 
 
 def _is(hint: object, kind: type) -> bool:
-    """Whether the hint is the class, or Optional of it: before Python 3.11 a default of None makes a hint Optional."""
+    """Whether the hint is the class, or Optional of it: before Python 3.11, a default of None makes a hint Optional."""
     return hint is kind or set(getattr(hint, "__args__", ())) == {kind, type(None)}

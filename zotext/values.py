@@ -1,6 +1,6 @@
 """Base of the small classes that handlers get and return.
 
-Not `dataclasses`, which takes longer to import than this whole package.
+Without `dataclasses`, which takes longer to import than this whole package.
 """
 
 from __future__ import annotations

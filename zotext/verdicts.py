@@ -20,13 +20,13 @@ class Verdict(Value):
 
 
 class Allow(Verdict):
-    """It goes on, unchanged."""
+    """The event goes on, unchanged."""
 
     __slots__ = ()
 
 
 class Block(Verdict):
-    """It is refused. The model or the user sees the `reason`."""
+    """The event is refused. The model or the user sees the `reason`."""
 
     __slots__ = ("reason",)
 
@@ -37,8 +37,8 @@ class Block(Verdict):
 
 
 class Ask(Verdict):
-    """A person has to decide. Where nobody can be asked it is refused with the `reason`, unless the user lets such
-    things pass."""
+    """A person has to decide. If no person can be asked, the event is refused with the `reason`, unless the user lets
+    such events pass."""
 
     __slots__ = ("reason",)
 
@@ -49,7 +49,7 @@ class Ask(Verdict):
 
 
 class AddContext(Verdict):
-    """It goes on, and the model gets this text behind the prompt, or behind the tool's result."""
+    """The event goes on, and the model gets this text behind the prompt, or behind the tool's result."""
 
     __slots__ = ("text",)
 
@@ -96,17 +96,17 @@ class ReplaceResult(Verdict):
 
 
 def allow() -> Allow:
-    """It goes on, unchanged. The same as to return None."""
+    """Lets the event go on, unchanged. The same as returning None."""
     return Allow()
 
 
 def block(reason: str = "") -> Block:
-    """Refuses it. The model or the user sees the reason."""
+    """Refuses the event. The model or the user sees the reason."""
     return Block(reason)
 
 
 def ask(reason: str = "") -> Ask:
-    """A person has to decide. Where nobody can be asked it is refused, unless the user lets such things pass."""
+    """Lets a person decide. If no person can be asked, the event is refused, unless the user lets such events pass."""
     return Ask(reason)
 
 

@@ -45,7 +45,7 @@ def repair_request(checked: CheckedText, *, is_rewritten: bool = False) -> str:
     )
 
 
-class Stage(Enum):
+class AnswerStage(Enum):
     FIRST = "first"
     """No text was judged yet."""
     OWED = "owed"
@@ -57,30 +57,30 @@ class Stage(Enum):
     FITS = "fits"
 
 
-class Attempts:
+class AnswerAttempts:
     """Holds the final texts of a prompt against the schema; `checked` is the last one."""
 
     def __init__(self, check: Callable[[str], CheckedText]) -> None:
         """`check` holds a text against the schema."""
         self._check = check
-        self.stage = Stage.FIRST
+        self.stage = AnswerStage.FIRST
         self.checked = CheckedText("")
         self._is_rewritten = False
 
-    def judge(self, text: str, *, is_rewritten: bool) -> Stage:
+    def judge(self, text: str, *, is_rewritten: bool) -> AnswerStage:
         """Holds a text against the schema. `is_rewritten`: a guard has put it in the place of the model's own."""
         self.checked, self._is_rewritten = self._check(text), is_rewritten
         if self.checked.fits:
-            self.stage = Stage.FITS
+            self.stage = AnswerStage.FITS
         else:
-            self.stage = Stage.OWED if self.stage is Stage.FIRST else Stage.FAILED
+            self.stage = AnswerStage.OWED if self.stage is AnswerStage.FIRST else AnswerStage.FAILED
         return self.stage
 
     def take_request(self) -> str | None:
         """The words with which the model is asked once more, if it has still to hear them."""
-        if self.stage is not Stage.OWED:
+        if self.stage is not AnswerStage.OWED:
             return None
-        self.stage = Stage.SECOND
+        self.stage = AnswerStage.SECOND
         return repair_request(self.checked, is_rewritten=self._is_rewritten)
 
     @property
@@ -89,5 +89,5 @@ class Attempts:
         if not self.checked.faults:
             return ""
         answer = "the answer, as a guard has rewritten it," if self._is_rewritten else "the answer"
-        more = ", also after one more turn" if self.stage is Stage.FAILED else ""
+        more = ", also after one more turn" if self.stage is AnswerStage.FAILED else ""
         return f"{answer} does not fit --output-schema{more}: {self.checked.summary}"

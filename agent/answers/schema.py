@@ -34,7 +34,7 @@ ALL_FAULTS_LIMIT = 32 * 1024 * 1024
 fault is named: the validator collects all faults at once, each with a copy of the wrong value."""
 FENCE = "```"
 INLINE = "(the JSON)"
-"""What errors call a schema that is no file."""
+"""The name in errors of a schema that is no file."""
 
 
 class AnswerSchemaError(ValueError):
@@ -174,7 +174,7 @@ def _fault(where: str, what: str) -> AnswerSchemaError:
 
 
 def _without_fence(text: str) -> str:
-    """What is between the fences, if the text is one fenced block; else the text."""
+    """The content of the fences, if the text is one fenced block; else the text."""
     if len(text) < 2 * len(FENCE) or not (text.startswith(FENCE) and text.endswith(FENCE)):
         return text
     opening, line_feed, rest = text[len(FENCE) : -len(FENCE)].partition("\n")
@@ -202,7 +202,7 @@ def _faults(errors: Iterable[jsonschema_rs.ValidationError]) -> Iterator[str]:
 
 
 def _said(error: jsonschema_rs.ValidationError) -> str:
-    """What is wrong. Where none of several schemas fits, the first fault of each."""
+    """The fault in words. If none of several schemas fits, the first fault of each."""
     branches = [branch[0].message for branch in getattr(error.kind, "context", ()) if branch]
     if not branches:
         return shorten(error.message)

@@ -1,6 +1,6 @@
 """The attempts of a batch that are under way: each from its line `started` to its line `finished`.
 
-An attempt is on disk as `started` before its process is forked, and as `finished` before anybody is told.
+An attempt is on disk as `started` before its process is forked, and as `finished` before its end is told.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ SAMPLE_LIMITED_S = 0.25
 SAMPLE_SHARED_S = 5.0
 """Seconds between two looks at the memory of the template and the model workers."""
 BEGINNINGS = 4
-"""How often the process of a task may fail to start, as after the death of the template, before that is its outcome."""
+"""Maximum of failed starts of a task's process, as after the death of the template; the last one is its outcome."""
 INSTALLED_TOLD = 5
-"""Extensions of a run that no flag has named, from which on they are worth a word."""
+"""Minimum of extensions, named by no flag, for which a run gets an advice."""
 NOT_BEGUN = "the batch was stopped before it began"
 
 
@@ -61,8 +61,7 @@ class Active:
 class Attempts:
     """`tell` gets records, `on_event` the lines of event streams, and `on_over` each attempt whose outcome is safe and
     whether it is final, before `tell` does. `on_failure` gets the reason when a file of a run cannot be written,
-    `on_no_room` when there is no room for a workspace, `notice` what the user should know, and `advise` what the user
-    might do better."""
+    `on_no_room` when there is no room for a workspace; `notice` gets news for the user, and `advise` advice."""
 
     def __init__(
         self,
@@ -129,14 +128,14 @@ class Attempts:
 
     @property
     def runs(self) -> list[RunProcess]:
-        """Those that are not recorded yet."""
+        """The runs whose end is not recorded yet."""
         return [active.run for active in self._active.values() if active.run is not None]
 
     def views(self) -> list[RunView]:
         return [run.view() for run in self.runs if run.life is not RunLife.OVER]
 
     def memory_bytes(self) -> int:
-        """Of the template, the model workers and all runs."""
+        """Memory of the template, the model workers and all runs, in bytes."""
         return self._shared_memory + sum(run.memory.now for run in self.runs if run.memory is not None)
 
     def _opened(self) -> Journal:
@@ -173,7 +172,7 @@ class Attempts:
             self._on_event(run.task, run.attempt, line)
 
     def _tell_of_extensions(self, run: RunProcess) -> None:
-        """Once of each: all runs of a folder have the same extensions."""
+        """Tells of each extension once: all runs of a folder have the same ones."""
         for name, why in run.facts.given_up.items():
             known = (name, self._active[run.task].task.cwd)
             if known not in self._said_of:
@@ -191,7 +190,7 @@ class Attempts:
         (self.models.hold if is_behind else self.models.read_on)(run.name)
 
     def hold_output(self, *, held: bool) -> None:
-        """Whether the event streams of the runs are not read, because nobody takes what they say."""
+        """With `held` the event streams of the runs are not read: their reader is behind."""
         for run in self.runs:
             run.hold_output(held=held)
 
@@ -295,8 +294,7 @@ class Attempts:
         self._loop.call_later(SAMPLE_S if limit is None else SAMPLE_LIMITED_S, self._sample)
 
     def _tell_installed(self, names: Sequence[str], used: int) -> None:
-        """Says once that each task starts many extensions that no flag has named. `used` are the bytes of a run that
-        has them."""
+        """Says once that each task starts many extensions that no flag has named. `used`: bytes of a run with them."""
         flags = self._request.run
         if (
             used
@@ -319,7 +317,7 @@ class Attempts:
             run.abort(TaskStatus.INTERRUPTED, reason)
 
     def stop_paused(self, longer_s: float, reason: str) -> None:
-        """Tells those runs to end that have waited for a rate limit for so long, and still wait."""
+        """Tells the runs to end that have waited for a rate limit for `longer_s` seconds or more, and still wait."""
         for run in self.runs:
             if run.paused_for_s() >= longer_s:
                 run.abort(TaskStatus.INTERRUPTED, reason)
@@ -330,7 +328,7 @@ class Attempts:
             run.kill(EndReason(TaskStatus.INTERRUPTED, reason))
 
     def lose_journal(self) -> None:
-        """Nothing can be recorded any more: what was not told by now is told to nobody."""
+        """The journal has failed: no further outcome is recorded or told."""
         self._is_lost = True
         for active in list(self._active.values()):
             if active.run is None or active.run.life is RunLife.OVER:

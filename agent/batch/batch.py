@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from agent.batch import schedule
 from agent.batch.attempts import Attempts
-from agent.batch.budget import Stop, used_up
+from agent.batch.budget import LimitStop, reached_limit
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.shards import write_results
@@ -112,7 +112,7 @@ class Batch:
         self._later = 0
         """Tasks that are to come to `_retries`."""
         self._digests: dict[str, str] = {}
-        self._limit: Stop | None = None
+        self._limit: LimitStop | None = None
         self._halt = schedule.Halt.NONE
         self._failure = ""
         """Why the files of the batch cannot be written."""
@@ -304,7 +304,7 @@ class Batch:
     def _is_used_up(self) -> bool:
         """Whether a limit of the batch forbids the next start. Says so once."""
         elapsed = self.loop.clock() - self._tally.began
-        self._limit = used_up(self._request, self._spent(), self._tally.failures, elapsed)
+        self._limit = reached_limit(self._request, self._spent(), self._tally.failures, elapsed)
         if self._limit is None:
             return False
         left = len(self._waiting) + len(self._retries) + self._later
@@ -341,8 +341,7 @@ class Batch:
         self.loop.call_later(TICK_S, self._tick)
 
     def _heed_deadline(self) -> None:
-        """Once the deadline is over, tells so although nothing could be started now, and stops runs that wait for
-        long."""
+        """Once the deadline is over, says so even if no task could start now, and stops runs that have waited long."""
         limit = self._request.deadline
         if limit is None or self.loop.clock() < self._tally.began + limit or self.controls.is_paused:
             return
@@ -372,7 +371,7 @@ class Batch:
         self._attempts.lose_journal()
 
     def _on_no_room(self, reason: str) -> None:
-        """What runs may end, for it has its files: only what would be begun has no room."""
+        """Starts no more tasks. Running ones may end: they have their files already."""
         if not self.controls.is_draining:
             self.controls.is_draining = True
             self._notice(f"{reason}: no new tasks start; make room, and start the batch again to go on")
@@ -386,7 +385,7 @@ class Batch:
 
 
 def _nobody(_record: records.AnyRecord) -> None:
-    """Nobody is told."""
+    """Drops the record."""
 
 
 def _never() -> bool:

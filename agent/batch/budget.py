@@ -20,7 +20,7 @@ BYTES_PER_TOKEN = 2
 """Of a request, at least: text has three to four, so a request is never thought to be smaller than it is."""
 
 
-class Stop(NamedTuple):
+class LimitStop(NamedTuple):
     """Why nothing more is started."""
 
     reason: StopReason
@@ -29,9 +29,8 @@ class Stop(NamedTuple):
     words: str
 
 
-def used_up(request: BatchRequest, spent: Spent, failures: int, elapsed_s: float) -> Stop | None:
-    """The first limit of the batch that is used up; None if runs may be started. `failures` and `elapsed_s` are of this
-    start of the batch."""
+def reached_limit(request: BatchRequest, spent: Spent, failures: int, elapsed_s: float) -> LimitStop | None:
+    """The first limit that is used up; None if runs may start. `failures` and `elapsed_s` count from this start."""
     if request.max_cost_usd is not None and spent.at_most_usd >= request.max_cost_usd:
         limit = f"${dollars(request.max_cost_usd, 2)} (--max-cost-usd)"
         words = f"${dollars(spent.known_usd, 4)} of {limit} is used"
@@ -39,22 +38,24 @@ def used_up(request: BatchRequest, spent: Spent, failures: int, elapsed_s: float
             reserved = f"${dollars(round(spent.reserved_usd, 4), 4)}"
             none = "; --reserve none would go on" if spent.known_usd < request.max_cost_usd else ""
             words += f", and {reserved} is reserved for unknown costs (--reserve {request.reserve}{none})"
-        return Stop("budget", "--max-cost-usd", words)
+        return LimitStop("budget", "--max-cost-usd", words)
     if request.max_tokens is not None and spent.usage.total >= request.max_tokens:
         words = f"{spent.usage.total:,} of {request.max_tokens:,} tokens (--max-tokens) are used"
-        return Stop("budget", "--max-tokens", words)
+        return LimitStop("budget", "--max-tokens", words)
     if request.max_failures is not None and failures >= request.max_failures:
         tasks = "task has" if failures == 1 else "tasks have"
-        return Stop("failures", "--max-failures", f"{failures} {tasks} failed (--max-failures {request.max_failures})")
+        return LimitStop(
+            "failures", "--max-failures", f"{failures} {tasks} failed (--max-failures {request.max_failures})"
+        )
     if request.deadline is not None and elapsed_s >= request.deadline:
-        return Stop("deadline", "--deadline", f"{request.deadline:g} s (--deadline) are over")
+        return LimitStop("deadline", "--deadline", f"{request.deadline:g} s (--deadline) are over")
     return None
 
 
 def lost_request(model: str, read: Usage | int, max_tokens: int, received: int = 0) -> Lost:
     """One request of unknown cost. `read` has its tokens as the server has counted them, or their number as estimated:
     then each may be written to the provider's cache, which costs most. `received` are the tokens of its reply that have
-    arrived. Without known prices it costs 0: nobody can say how much."""
+    arrived. Without known prices it counts as 0."""
     info = catalogue.find(model)
     if isinstance(read, Usage):
         kinds = [{"input": read.input, "cache_read": read.cache_read, "cache_write": read.cache_write}]

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from agent.batch.journal.errors import FolderError
-from agent.batch.journal.own_files import open_own
+from agent.batch.journal.rundir_files import open_rundir_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ class BatchLog:
         import structlog
 
         try:
-            self._fd = open_own(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            self._fd = open_rundir_file(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         except (OSError, FolderError) as error:
             self.trouble = f"{self._path}: {error.strerror}" if isinstance(error, OSError) else str(error)
             return
@@ -67,7 +67,7 @@ class BatchLog:
 
 
 class _Sink:
-    """What structlog takes for a logger."""
+    """A logger for structlog, which writes to a `BatchLog`."""
 
     def __init__(self, log: BatchLog) -> None:
         self.info = self.warning = self.error = log.write

@@ -1,4 +1,4 @@
-"""What a user asks of a batch, and what it shows while it runs."""
+"""The request for a batch, and the views of it while it runs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class BatchRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunState(Enum):
-    """What a run is doing."""
+    """The part of its work that a run is at."""
 
     SETUP = "setup"
     """Its workspace is made, and its `setup` runs."""
@@ -111,7 +111,7 @@ class BatchView(msgspec.Struct, frozen=True):
 
 
 class BatchControls(msgspec.Struct):
-    """What a user may change while it runs; the keys p, q and Q of the progress view set it."""
+    """The switches of a running batch; the keys p, q and Q of the progress view set them."""
 
     is_paused: bool = False
     """No new starts, and no new requests."""

@@ -74,7 +74,7 @@ class Reserve:
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """What a batch has used, earlier starts included. Sums of attempts."""
+    """Tokens and dollars of all attempts of a batch, in all its starts."""
 
     usage: Usage = Usage()
     known_usd: float = 0.0
@@ -99,7 +99,7 @@ class Spent(msgspec.Struct, frozen=True):
 
     @property
     def at_most_usd(self) -> float:
-        """What counts for `--max-cost-usd`."""
+        """US dollars that count for `--max-cost-usd`."""
         return self.known_usd + self.reserved_usd
 
 

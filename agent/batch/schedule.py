@@ -86,8 +86,8 @@ def stop_reason(now: Situation, *, was_interrupted: bool) -> StopReason:
 
 
 BY_CAUSE = frozenset({TaskStatus.ERROR, TaskStatus.RATE_LIMIT})
-"""What may pass or not: the run knows. What is neither of these nor a crash would end in the same way, or has been paid
-for."""
+"""Statuses of which the run says whether the failure may pass. Any other one, except a crash, would come again, or its
+attempt has been paid for."""
 
 FIRST_WAIT_S = 2.0
 """Seconds: the worker has sent the request three times by then, with up to 1 s between two of them."""

@@ -1,8 +1,8 @@
 """Decides when the next request of an account may be sent. Pure.
 
 Before each request: `may_send`, then `sent`. Then either `answered` when the reply begins and `finished` at its end, or
-`refused` for a rate limit, or `finished` alone for all other ends. What requests are expected to take is reserved until
-the headers of an answer have it counted: input until the reply begins, output until it ends.
+`refused` for a rate limit, or `finished` alone for all other ends. The estimate of a request is reserved until the
+headers of an answer have counted it: input until the reply begins, output until it ends.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ SHORTEST_WAIT_S = 0.01
 FIRST = 8
 """Open requests before the first answer."""
 CUT = 0.8
-"""What a refusal leaves of the limit."""
+"""Factor of the limit after a refusal."""
 CUT_AGAIN_S = 15.0
 """Seconds in which further refusals are of the same cause: their requests were sent before the first one came."""
 USED = 0.8
-"""The limit grows only while so much of it is used: otherwise it says nothing."""
+"""Minimum part of the limit in use for it to grow: below, an answer does not show that the server takes more."""
 WINDOW_S = 60.0
 """Seconds in which a bucket is refilled, where the headers do not tell."""
 TELLING_RESET_S = 5.0
@@ -52,7 +52,7 @@ IN_WORDS = {
 
 
 class Estimate(NamedTuple):
-    """What a request is expected to take from the limits."""
+    """The expected use of the limits by one request."""
 
     input_tokens: float
     output_tokens: float
@@ -65,7 +65,7 @@ class Estimate(NamedTuple):
         return self.input_tokens if limit == "input_tokens" else self.output_tokens
 
 
-class Wait(NamedTuple):
+class RateWait(NamedTuple):
     """No request now."""
 
     until: float
@@ -93,7 +93,7 @@ class Throttle:
         self._beginning = 0
         """Open requests whose replies have not begun."""
         self._reserved = dict.fromkeys(LIMITS, 0.0)
-        """What open requests are expected to take, beyond what the headers have counted."""
+        """The estimates of open requests, without the parts that the headers have counted."""
         self._tokens_per_byte = TOKENS_PER_BYTE
         self._output_tokens = OUTPUT_TOKENS
         self._paused_until = -math.inf
@@ -112,25 +112,25 @@ class Throttle:
         return len(self._open)
 
     def estimate(self, size: int) -> Estimate:
-        """For a request of so many bytes."""
+        """The estimate for a request of `size` bytes."""
         return Estimate(size * self._tokens_per_byte, self._output_tokens)
 
     def is_too_large(self, estimate: Estimate) -> bool:
         """Whether a limit is less than this request takes alone."""
         return any(0 < self._buckets[name].limit < estimate.of(name) for name in LIMITS)
 
-    def may_send(self, now: float, estimate: Estimate) -> Wait | None:
+    def may_send(self, now: float, estimate: Estimate) -> RateWait | None:
         """None if a request may be sent now."""
         if now < self._paused_until:
-            return Wait(self._paused_until, self._why_paused)
+            return RateWait(self._paused_until, self._why_paused)
         if len(self._open) >= self._aimd.limit:
-            return Wait(math.inf, f"the server takes {counted(self._aimd.limit, 'request')} at the same time")
+            return RateWait(math.inf, f"the server takes {counted(self._aimd.limit, 'request')} at the same time")
         if self._beginning >= self._at_once:
-            return Wait(math.inf, "one request tries whether the server takes requests again")
+            return RateWait(math.inf, "one request tries whether the server takes requests again")
         waits = [wait for name in LIMITS if (wait := self._wait_for(name, now, estimate)) is not None]
         return max(waits, key=lambda wait: wait.until, default=None)
 
-    def _wait_for(self, name: str, now: float, estimate: Estimate) -> Wait | None:
+    def _wait_for(self, name: str, now: float, estimate: Estimate) -> RateWait | None:
         bucket = self._buckets[name]
         if not bucket.limit:
             return None
@@ -143,10 +143,10 @@ class Throttle:
         until = bucket.ready_at(now, needed + reserved)
         if until <= now:
             until = math.inf if reserved else now + SHORTEST_WAIT_S
-        return Wait(until, reason)
+        return RateWait(until, reason)
 
     def sent(self, request: str, size: int) -> None:
-        """A request of so many bytes has been sent, under this id."""
+        """A request of `size` bytes has been sent, under this id."""
         estimate = self.estimate(size)
         self._open[request] = _Open(self.requests, size, estimate)
         self._beginning += 1
@@ -240,7 +240,7 @@ class Aimd:
         return int(self._limit)
 
     def answered(self, open_requests: int) -> None:
-        """A reply has begun, while so many requests were open, itself included."""
+        """A reply has begun, while `open_requests` were open, itself included."""
         if open_requests >= USED * int(self._limit):
             step = 1.0 if self._is_starting else 1.0 / self._limit
             self._limit = min(self._limit + step, self._most)
@@ -255,7 +255,7 @@ class Aimd:
 
 
 class Bucket:
-    """What is left of one rate limit, told from the headers of answers. Before `told`, it is not known and limits
+    """The rest of one rate limit, as the headers of answers tell it. Before `told`, it is unknown and limits
     nothing.
 
     Anthropic refills its buckets all the time, up to the limit of a minute; `reset` is when a bucket would be full
@@ -287,7 +287,7 @@ class Bucket:
         return bool(self.limit) and math.isclose(self._rate * WINDOW_S, self.limit, rel_tol=0.3)
 
     def level(self, now: float) -> float:
-        """What is left."""
+        """The rest of the limit."""
         return min(self.limit, self._level + self._rate * max(0.0, now - self._at))
 
     def take(self, now: float, amount: float) -> None:
@@ -295,7 +295,6 @@ class Bucket:
         self._level, self._at = self.level(now) - amount, now
 
     def ready_at(self, now: float, amount: float) -> float:
-        """When so much is there, `now` at the earliest. More than the limit will never be there: then when it is
-        full."""
+        """When `amount` is there, `now` at the earliest; if it is more than the limit, when the bucket is full."""
         missing = min(amount, self.limit) - self.level(now)
         return now if missing <= 0 else now + missing / self._rate if self._rate else math.inf

@@ -53,10 +53,10 @@ def canonical(
 ) -> Json:
     """The request parameters with placeholders and without cache markers. Equal requests of different machines give
     equal parameters."""
-    return Names.of(params, cwd=cwd, home=home, places=places).request(params)
+    return PlaceholderNames.of(params, cwd=cwd, home=home, places=places).request(params)
 
 
-class Names:
+class PlaceholderNames:
     """The placeholders of one exchange, with their values on this machine."""
 
     def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
@@ -68,7 +68,7 @@ class Names:
     @classmethod
     def of(
         cls, params: Mapping[str, Any], *, cwd: str, home: str | None, places: Mapping[str, str] | None = None
-    ) -> Names:
+    ) -> PlaceholderNames:
         """The names for a request and its reply; `places` has further directories by their names. The root directory
         gets no name, because every path starts with it."""
         values: dict[str, list[str]] = {}
@@ -194,7 +194,7 @@ class _Encoder:
         return ["".join(parts) for parts in encoded]
 
     def _found(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """What is to be replaced: start, end and placeholder, in order. A log wins over a directory that it is in."""
+        """The places to replace: start, end and placeholder, in order. A log wins over a directory that it is in."""
         logs = deque(self._logs_in(text)) if self._logs else deque()
         position = 0
         for match in self._pattern.finditer(text):

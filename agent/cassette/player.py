@@ -12,7 +12,7 @@ import msgspec
 import orjson
 
 from agent.cassette.errors import CassetteError, CassetteMismatch
-from agent.cassette.placeholders import Names
+from agent.cassette.placeholders import PlaceholderNames
 from agent.cassette.reply_lines import problem_of_reply
 from wire.lenient_json import is_deeper
 from wire.text import counted
@@ -91,7 +91,7 @@ class CassettePlayer:
         if not self.remaining:
             recorded = counted(len(self._exchanges), "exchange")
             raise CassetteError(f"cassette {self._path} ends after {recorded}, but the run goes on; {self._advice}")
-        names = Names.of(params, cwd=self._cwd, home=self._home, places=self._places)
+        names = PlaceholderNames.of(params, cwd=self._cwd, home=self._home, places=self._places)
         exchange = self._exchanges[self._played]
         both = _compared(exchange["request"]), _compared(names.request(params))
         found = list(islice(differences(*both), SHOWN_DIFFERENCES + 1))

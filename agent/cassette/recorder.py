@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from agent.cassette.errors import CassetteError
-from agent.cassette.placeholders import Names
+from agent.cassette.placeholders import PlaceholderNames
 from agent.cassette.player import VERSION
 from supervisor.home.safe_files import write_all
 
@@ -51,7 +51,7 @@ class CassetteRecorder:
 
         Raises CassetteError when the file cannot be written (a full disk).
         """
-        names = Names.of(params, cwd=self._cwd, home=self._home, places=self._places)
+        names = PlaceholderNames.of(params, cwd=self._cwd, home=self._home, places=self._places)
         lines = [{key: value for key, value in line.items() if key != "id"} for line in names.recorded(reply)]
         if self._replaces:
             self._replaces = False

@@ -47,7 +47,7 @@ class RateLimit(msgspec.Struct):
 
 
 class Limits(msgspec.Struct):
-    """What the headers of an answer say of rate limits. None: nothing."""
+    """The rate limits in the headers of an answer; None for a missing one."""
 
     requests: RateLimit | None = None
     tokens: RateLimit | None = None

@@ -13,20 +13,20 @@ import msgspec
 from agent.engine import extensions as starting
 from agent.engine.host_calls.answers import HostCalls
 from agent.engine.host_calls.session_reloads import SessionReloads
-from agent.engine.host_calls.workspace import Workspace
+from agent.engine.host_calls.workspace import SessionWorkspace
 from agent.engine.prompt_result import PromptResult
 from agent.engine.session import EngineSession
 from agent.model import catalogue
 from agent.model.provider import Provided, ProviderUnavailable
 from agent.run import compaction, session_hooks
 from agent.run.error_hook import ask_about_error
-from agent.run.limits import Budget, Spending, refusal
+from agent.run.limits import Budget, Spending, unpriced_refusal
 from agent.run.run import Run
 from agent.run.session_hooks import SessionHooks
 from agent.run.slash_commands import SlashCommands
-from agent.run.steering import Steering
+from agent.run.steer_queue import SteerQueue
 from agent.run.summarizer import Summarizer
-from agent.run.turn.guarded_text import text_after_guards
+from agent.run.turn.guarded_text import guard_text
 from agent.run.turn.model_call import ModelCalls
 from agent.tools.toolbox import Toolbox
 from wire import events
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from agent.options import Options
     from agent.output.event_writer import EventWriter
     from agent.output.stderr_notices import StderrNotices
-    from agent.run.slash_commands import Invocation, Meanwhile
-    from agent.sessions.opening import Opened
+    from agent.run.slash_commands import Invocation, MeanwhileWork
+    from agent.sessions.choice import OpenedSession
     from agent.transcript import Image
     from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.loop.loop import Loop
@@ -70,7 +70,7 @@ class Engine:
         notices: StderrNotices,
         on_show: Callable[[events.Record], None],
         owns_process: bool,
-        session: Opened | None = None,
+        session: OpenedSession | None = None,
     ) -> None:
         """With `session`, the conversation goes on."""
         self._options = options
@@ -89,16 +89,16 @@ class Engine:
             opened=session,
         )
         self.conversation = self.session.conversation
-        self.workspace = Workspace(options.home, self.session.id, self.conversation.path)
+        self.workspace = SessionWorkspace(options.home, self.session.id, self.conversation.path)
         self.cwd = options.cwd
         self.prompts = 0
         self.host_calls = HostCalls(self, on_notice=notices.notice)
-        self.meanwhile: Meanwhile | None = None  # of the slash command in `prompt`
+        self.meanwhile: MeanwhileWork | None = None  # of the slash command in `prompt`
         self._running: Abort | None = None
         """Ends the prompt that runs."""
         self._end_reason: SessionEnd | None = None
         self._run: Run | None = None
-        self._steering = Steering()
+        self._steering = SteerQueue()
         """Of the prompt that runs, or of the last one, which is closed."""
         self._steering.close()
         self._skipped: Sequence[SkippedExtension] = ()
@@ -168,7 +168,7 @@ class Engine:
     def set_model(self, model: str) -> None:
         """Asks this model from the next turn on, also of a prompt that runs. Extensions that start from now on are told
         of it. Raises `ValueError` for a model whose price is not known, if there is a budget in dollars."""
-        if (refused := refusal(model, self.spending.budget)) is not None:
+        if (refused := unpriced_refusal(model, self.spending.budget)) is not None:
             raise ValueError(refused)
         reply_tokens = catalogue.max_tokens(model)
         self._options = msgspec.structs.replace(self._options, model=model, reply_tokens=reply_tokens)
@@ -202,7 +202,7 @@ class Engine:
             return PromptResult(provider.status, provider.reason)
         if (used_up := self.spending.used_up()) is not None:
             return PromptResult(Status.BUDGET, used_up)
-        steering = self._steering = Steering()
+        steering = self._steering = SteerQueue()
         abort.on_request(lambda _reason: steering.close())
         self._ready_model(provider, abort)
         self._session_reloads.wait(self._event_writer)
@@ -263,7 +263,7 @@ class Engine:
             self._event_writer,
             self.conversation,
             abort,
-            shown=lambda summary: text_after_guards(summary, self.supervisor, abort).text,
+            shown=lambda summary: guard_text(summary, self.supervisor, abort).text,
         )
         summary = summarizer.run(self.model, older, kept, instructions)
         is_done = summary.status is Status.OK

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.options import LEAST_S, SETTLE_S
-from agent.tools.catalogue import besides
+from agent.tools.catalogue import conditional_tools
 from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission
 from supervisor.discovery.discover import McpFiles, add_missing, discovery_steps
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from agent.abort import Abort
-    from agent.engine.host_calls.workspace import Workspace
+    from agent.engine.host_calls.workspace import SessionWorkspace
     from agent.model.provider import Provider
     from agent.options import Options
     from agent.output.event_writer import EventWriter
@@ -81,7 +81,8 @@ def make_supervisor(
         runtime_folder=runtime_dir(options.home),
         keeper=options.keeper,
         say=lambda line: notices.say(f"zot: {line}"),
-        reserved_tools=options.tools | besides(skills=bool(options.offered_skills), extensions=options.copilot),
+        reserved_tools=options.tools
+        | conditional_tools(skills=bool(options.offered_skills), extensions=options.copilot),
         on_notice=notices.notice,
         on_note=notices.note,
         on_show=on_show,
@@ -164,7 +165,7 @@ def start_extensions(
     supervisor: Supervisor,
     reloader: Reloader,
     notices: StderrNotices,
-    workspace: Workspace,
+    workspace: SessionWorkspace,
 ) -> str:
     """Starts all extensions that were found, without waiting. Returns the name and the reason of the first extension
     that could not be loaded; "" if there is none. `workspace` is made before the first extension starts that may
@@ -195,7 +196,7 @@ def start_extensions(
 
 
 def _environment(
-    found: FoundExtension, options: Options, workspace: Workspace, notices: StderrNotices
+    found: FoundExtension, options: Options, workspace: SessionWorkspace, notices: StderrNotices
 ) -> Mapping[str, str]:
     """The environment of an extension that is about to start. Makes the workspace if it may ask for it."""
     if find_dialect(found.manifest.dialect).calls_host and (trouble := workspace.make_once()):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent.options import Options
     from agent.output.fd_writer import FdWriter
     from agent.output.stats_timeline import Timeline
-    from agent.sessions.opening import Opened
+    from agent.sessions.choice import OpenedSession
     from supervisor.loop.loop import Loop
     from wire.frames import SessionEnd
 
@@ -54,7 +54,7 @@ class EngineHost:
         before_line: Callable[[], None] | None = None,
         owns_process: bool = True,
         stderr: int = 2,
-        session: Opened | None = None,
+        session: OpenedSession | None = None,
     ) -> None:
         self._abort = abort
         self.event_writer = EventWriter(loop, abort, *readers, output=output)

@@ -35,7 +35,7 @@ GOES_ON = (Status.OK, Status.BLOCKED, Status.MAX_STEPS, Status.INTERRUPTED)
 """How a sent prompt may have ended for the next one to run. Another failure would only come again."""
 BEFORE = "a prompt before it has failed"
 STILL_AT_WORK = f"a handler of an event has not ended {WORK_S:g} s after the last prompt; its prompts are not awaited"
-ENDING = "the run is ending: it takes no prompts any more"
+ENDING = "the run is ending: it takes no more prompts"
 
 
 class SentRuns:
@@ -84,8 +84,8 @@ class SentRuns:
         return not self._why_not and self._prompts.has_waiting
 
     def carry_out(self) -> None:
-        """Carries out the prompts that wait, and tells extensions that none waits any more: the one whose command goes
-        on may wait for that. After one that fails further prompts are refused."""
+        """Carries out the prompts that wait, then tells extensions that none waits: the one whose command goes on may
+        wait for that. After a failed prompt further ones are refused."""
         for sender, sent in self._carried_out(""):
             self._early.append((sender, sent))
             if sent.status not in GOES_ON:
@@ -161,7 +161,7 @@ class SentRuns:
                     self._host.notices.notice(each, "warning", STILL_AT_WORK)
 
     def _hear(self, senders: Sequence[Extension], deadline: float) -> None:
-        """Waits until all has come that they say now. What they wait for may make them say more: then once again."""
+        """Waits until all has come that they say now. The answers may make them say more: then once again."""
         clock = self._host.event_writer.clock
         is_quiet = not senders
         while not is_quiet and not self._is_over(deadline):

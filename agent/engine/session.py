@@ -10,9 +10,9 @@ import msgspec
 
 from agent.run import cost
 from agent.run.conversation import Conversation
+from agent.sessions.choice import open_session
 from agent.sessions.file import SessionFile, append_summary
 from agent.sessions.load import SessionError, load
-from agent.sessions.opening import open_session
 from agent.sessions.remove import prune
 from agent.sessions.rows import Meta
 from agent.transcript import now
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from agent.options import Options
     from agent.run.limits import Spending
-    from agent.sessions.load import Loaded
-    from agent.sessions.opening import Opened
+    from agent.sessions.choice import OpenedSession
+    from agent.sessions.load import LoadedSession
     from agent.transcript import Message
     from wire.frames import SessionSource
 
@@ -41,7 +41,7 @@ class EngineSession:
         version: str,
         spending: Spending,
         say: Callable[[str], None],
-        opened: Opened | None,
+        opened: OpenedSession | None,
     ) -> None:
         """With `opened`, the conversation goes on; else one begins, in a new file if the options keep sessions."""
         self._home = options.home
@@ -106,7 +106,7 @@ class EngineSession:
         for message in messages:
             self.conversation.append(message)
 
-    def resume(self, path: Path, *, fork: bool = False) -> Loaded:
+    def resume(self, path: Path, *, fork: bool = False) -> LoadedSession:
         """Goes on with another session, or with a copy of it; also where no session was kept so far. The model stays.
         Raises `SessionError`, and `SessionBusyError` if another run goes on with it: then the conversation is as it
         was."""
@@ -132,7 +132,7 @@ class EngineSession:
 
         self.on_leave(keep, then)
 
-    def _go_on(self, session: Opened) -> None:
+    def _go_on(self, session: OpenedSession) -> None:
         file, loaded = session.file, session.loaded
         file.begun_by(self._version)
         file.on_error = self._say

@@ -58,7 +58,7 @@ def read_file(path: str) -> bytes:
             if not stat.S_ISREG(status.st_mode):
                 raise UnfitImageError("it is not a regular file")
             if status.st_size > limits.INPUT_LIMIT:
-                raise UnfitImageError(limits.too_long(status.st_size))
+                raise UnfitImageError(limits.oversize_reason(status.st_size))
             return file.read(limits.INPUT_LIMIT + 1)
     except IsADirectoryError:
         raise UnfitImageError("it is a directory") from None

@@ -34,7 +34,7 @@ def has_size(data: bytes) -> bool:
 
 
 def is_whole(data: bytes) -> bool:
-    """Whether the image has its size and reaches its end. What lies between is not decoded."""
+    """Whether the image has its size and reaches its end. The data in between is not decoded."""
     if not has_size(data):
         return False
     ends = {"image/png": _png_ends, "image/gif": _gif_ends, "image/webp": _webp_ends, "image/jpeg": _jpeg_ends}

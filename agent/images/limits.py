@@ -54,19 +54,19 @@ def needs_scaling(data: bytes) -> bool:
     return len(data) > BYTES_LIMIT or max(pixels(data) or (0, 0)) > CROWD_SIDE
 
 
-def beyond(data: bytes, *, count: int = 1) -> str:
+def exceeded_limit(data: bytes, *, count: int = 1) -> str:
     """Which limit the image exceeds in a request with `count` images, and by what; "" if none."""
     size = pixels(data)
     side = CROWD_SIDE if count > CROWD else SIDE_LIMIT
     if size and max(size) > side:
         among = f" in a prompt with more than {CROWD} images" if count > CROWD else ""
-        return f"it has {in_words(size)}, and the limit is {side} per side{among}"
+        return f"it has {pixels_text(size)}, and the limit is {side} per side{among}"
     if len(data) > BYTES_LIMIT:
         return f"it has {len(data):,} bytes, and the limit is {BYTES_LIMIT:,}"
     return ""
 
 
-def too_long(size: int) -> str:
+def oversize_reason(size: int) -> str:
     """Why a file of this many bytes is not even read."""
     return f"it has {size:,} bytes, and the limit is {BYTES_LIMIT:,}; more than {INPUT_LIMIT:,} are not scaled down"
 
@@ -84,7 +84,7 @@ def check_all(sizes: list[int], window: int | None) -> None:
         )
 
 
-def in_words(size: tuple[int, int]) -> str:
+def pixels_text(size: tuple[int, int]) -> str:
     return f"{size[0]} x {size[1]} pixels"
 
 

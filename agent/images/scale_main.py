@@ -34,7 +34,7 @@ def main() -> int:
     header, _, data = sys.stdin.buffer.read().partition(b"\n")
     asked = json.loads(header)
     try:
-        answer, image = scaled(data, asked["kind"], asked["side"], asked["bytes"])
+        answer, image = scale_image(data, asked["kind"], asked["side"], asked["bytes"])
     except MemoryError:
         answer, image = {"error": f"it takes more than {MEMORY >> 20} MiB of memory to decode"}, b""
     except ImportError:
@@ -47,7 +47,7 @@ def main() -> int:
     return 0
 
 
-def scaled(data: bytes, kind: str, side: int, most_bytes: int) -> tuple[dict[str, Any], bytes]:
+def scale_image(data: bytes, kind: str, side: int, most_bytes: int) -> tuple[dict[str, Any], bytes]:
     """The answer and the image with sides of at most `side` pixels and at most so many bytes. `kind` is Pillow's name
     of the type; no other reader is tried. A JPEG stays one. Others become PNG, or JPEG on white if a PNG has too many
     bytes. Of an animation the first frame is kept. Metadata is dropped, after the image has been turned as it says."""

@@ -20,11 +20,11 @@ from agent.images.limits import (
     INPUT_LIMIT,
     INSTALL,
     UnfitImageError,
-    beyond,
     check_image,
-    in_words,
+    exceeded_limit,
     needs_scaling,
-    too_long,
+    oversize_reason,
+    pixels_text,
 )
 from agent.transcript import Image, Text
 from supervisor.discovery.environment import child_environment
@@ -61,7 +61,7 @@ class Fitted(msgspec.Struct, frozen=True):
     mime_type: str
     data: bytes
     note: str = ""
-    """What was done to it: `scaled from 4032 x 3024 to 2000 x 1500 pixels`."""
+    """The change in words: `scaled from 4032 x 3024 to 2000 x 1500 pixels`."""
 
 
 @cache
@@ -70,20 +70,19 @@ def can_scale() -> bool:
     return importlib.util.find_spec(LIBRARY) is not None
 
 
-def refused(data: bytes, *, count: int = 1) -> str:
+def image_refusal(data: bytes, *, count: int = 1) -> str:
     """Why the image can neither be sent nor scaled, in a prompt with `count` images; "" if it may be either."""
     if len(data) > INPUT_LIMIT:
-        return too_long(len(data))
-    if can_scale() or not (exceeded := beyond(data, count=count)):
+        return oversize_reason(len(data))
+    if can_scale() or not (exceeded := exceeded_limit(data, count=count)):
         return ""
     return f"{exceeded}; {INSTALL} has it scaled down"
 
 
 def fit(loop: Loop, data: bytes, wait: Wait, *, count: int = 1) -> Fitted:
-    """The image of a prompt with `count` images, scaled if it is too large. Raises `UnfitImageError`, also if `wait`
-    gave up."""
+    """An image of a prompt with `count`, scaled if too large. Raises `UnfitImageError`, also if `wait` gives up."""
     kind = image_type(data)
-    if why := refused(data, count=count):
+    if why := image_refusal(data, count=count):
         raise UnfitImageError(why)
     if not needs_scaling(data) or not can_scale():
         return Fitted(kind, data)
@@ -132,7 +131,7 @@ class _Scaling:
         told = orjson.loads(line)
         if "error" in told:
             raise UnfitImageError(told["error"])
-        note = f"scaled from {in_words(told['from'])} to {in_words(told['to'])}"
+        note = f"scaled from {pixels_text(told['from'])} to {pixels_text(told['to'])}"
         if told["from"] == told["to"]:
             note = f"compressed to {len(image):,} bytes"
         return Fitted(told["mime_type"], image, note + (", its first frame" if told["first_frame"] else ""))
@@ -190,7 +189,7 @@ def fit_result(loop: Loop, result: ToolResult, wait: Wait, *, is_error: bool) ->
 
 
 def _fit(loop: Loop, image: Image, wait: Wait, count: int) -> tuple[Image, str]:
-    """The image and what was done to it. What is no image by its first bytes is left as it is: if the model's API
+    """The image and the change in words. Data that is no image by its first bytes stays as it is: if the model's API
     refuses it, it says so."""
     try:
         data = base64.b64decode(image.data, validate=True)

@@ -148,7 +148,7 @@ def _endpoint(environ: Mapping[str, str], provider: Preset, base_url: str | None
     return Endpoint(provider.url)
 
 
-def without_credentials(url: str) -> str:
+def hide_credentials(url: str) -> str:
     """The address as a file may keep it: with `HIDDEN` for its user name and password, if it has them."""
     scheme, mark, rest = url.partition("://") if "://" in url else ("", "", url)
     authority = re.split("[/?#]", rest, maxsplit=1)[0]
@@ -159,8 +159,8 @@ def without_credentials(url: str) -> str:
 
 
 def lacks_credentials(url: str) -> bool:
-    """Whether `without_credentials` has hidden those of this address."""
-    return f"{HIDDEN}@" in url and without_credentials(url) == url
+    """Whether `hide_credentials` has hidden those of this address."""
+    return f"{HIDDEN}@" in url and hide_credentials(url) == url
 
 
 def check_endpoint(endpoint: Endpoint) -> None:

@@ -1,4 +1,4 @@
-"""What a user can do about a request that failed: one sentence by HTTP status or connection fault. Pure."""
+"""Advice to the user about a failed request: one sentence by HTTP status or connection fault. Pure."""
 
 from __future__ import annotations
 

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 
 class AnthropicProvider:
-    """Sends requests to the model worker. If the worker ends, the open request fails, and the next request starts a new
-    worker."""
+    """Sends requests to the model worker. If it ends, the open request fails, and the next one starts a new worker."""
 
     error: str | None = None
 
@@ -104,8 +103,7 @@ class AnthropicProvider:
             self._worker.send(line)
 
     def cancel(self) -> None:
-        """Kills the worker if it serves a request: it would go on until the reply ends. The next request starts a new
-        one."""
+        """Kills a worker that serves a request: it would go on to the end of the reply. The next one starts another."""
         if self._stream is not None and self._worker is not None:
             self._is_cancelled = True
             self._worker.kill()

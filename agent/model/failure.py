@@ -186,6 +186,6 @@ class ModelError(Exception):
         self.is_unanswered = no_answer and not is_unsent
 
 
-def too_large(bound: str) -> ModelError:
+def reply_too_large(bound: str) -> ModelError:
     """The error for a reply beyond a bound."""
     return ModelError(ErrorKind.TOO_LARGE, f"the model's reply is too large: it has more than {bound}")

@@ -23,7 +23,7 @@ class Preset(msgspec.Struct, frozen=True):
     url: str
     """The address to which `/v1/messages` is added."""
     title: str
-    """What it is, in a few words."""
+    """A description in a few words."""
     key_variable: str
     needs_key: bool
     """Whether every request to `url` needs a credential."""

@@ -9,7 +9,7 @@ import msgspec
 import orjson
 
 from agent.images.kinds import Pixels, pixels
-from agent.images.limits import BASE64_LIMIT, BYTES_LIMIT, CROWD, CROWD_SIDE, SIDE_LIMIT, in_words
+from agent.images.limits import BASE64_LIMIT, BYTES_LIMIT, CROWD, CROWD_SIDE, SIDE_LIMIT, pixels_text
 from agent.model import catalogue
 from agent.transcript import Block, Image, Message, Text, Thinking, ToolCall, ToolResult
 from wire.lenient_json import ARGUMENTS_DEPTH, is_deeper
@@ -123,8 +123,7 @@ def _messages(messages: Sequence[Message], side: int) -> list[Json]:
 
 
 def _block_param(block: Block, side: int) -> Json | None:
-    """The block as the API takes it, or None when the API would refuse it. `side` is the most pixels of an image's
-    side."""
+    """The block as the API takes it; None if the API would refuse it. `side`: maximum pixels of an image's side."""
     match block:
         case Text(text):
             return {"type": "text", "text": text} if text else None
@@ -153,7 +152,7 @@ def _unfit_image(mime_type: str, data: str, side: int) -> str:
         return f"[an image of {len(data) * 3 // 4} bytes, which is more than models take: {BYTES_LIMIT}]"
     size = _pixels(data)
     if size is not None and max(size) > side:
-        return f"[an image of {in_words(size)}, whose sides are longer than models take here: {side}]"
+        return f"[an image of {pixels_text(size)}, whose sides are longer than models take here: {side}]"
     return ""
 
 

@@ -35,7 +35,7 @@ REQUEST_LIMIT = 64 * 1024 * 1024
 LINE_LIMIT = 64 * 1024 * 1024
 """Bytes of one line from the worker. The longest has a whole reply, of which each character may take six bytes."""
 LINES_WAITING = 1_000
-"""While so many lines wait for the run, for example because nobody reads its output, the worker is not read."""
+"""Number of lines that wait for the run, as when its output is not read, from which on the worker is not read."""
 MESSAGE_LENGTH = 1_000
 """Characters of an error's message."""
 STDERR_KEPT = 4096

@@ -27,8 +27,8 @@ HIGH_WATER = 1024 * 1024
 drops new data."""
 
 
-class Waiting(Protocol):
-    """What waits for the reader, as `Outbox` keeps it."""
+class WaitingBytes(Protocol):
+    """The bytes that wait for the reader, as `Outbox` keeps them."""
 
     queued: int
 
@@ -50,7 +50,7 @@ class FdWriter:
         on_broken: Callable[[str], None],
         *,
         lossy: bool = False,
-        outbox: Waiting | None = None,
+        outbox: WaitingBytes | None = None,
         high_water: int = HIGH_WATER,
     ) -> None:
         self._loop = loop
@@ -58,7 +58,7 @@ class FdWriter:
         self._on_broken = on_broken
         self._lossy = lossy
         self._high_water = high_water
-        self.outbox: Waiting = Outbox() if outbox is None else outbox
+        self.outbox: WaitingBytes = Outbox() if outbox is None else outbox
         self.broken = False
         self.stuck_since: float | None = None
         """While bytes wait: the time at which the reader last took some, on the loop's clock. Otherwise None."""

@@ -98,8 +98,7 @@ class StderrNotices:
         self.say(f"[{extension.name}] {level}: {message}")
 
     def _is_news(self, extension: Extension, kind: NoticeKind, message: str) -> bool:
-        """Whether stderr has no such line yet. A guard that fails on every call gets one line for each kind of
-        failure."""
+        """Whether stderr has no such line yet. A guard that fails on every call gets one line per kind of failure."""
         text = message
         if kind == "no_verdict":
             text = _FIGURES.split(message.partition(": ")[2])[0]

@@ -1,5 +1,5 @@
-"""What the user says about providers, in files and flags: models.json, auth.json and key files; which provider and
-which model a run uses; and whether a key is accepted.
+"""The user's settings of providers, in files and flags: models.json, auth.json and key files; the provider and the
+model that a run uses; and whether a key is accepted.
 
-What is known of models and of providers without the user is in `agent.model`.
+Facts about models and providers that come with zot are in `agent.model`.
 """

@@ -43,20 +43,20 @@ class AuthFileError(ValueError):
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """What the file has for one provider."""
+    """The entry of one provider in the file."""
 
     key: str | None = None
     unused: str = ""
-    """What else it has instead of a key, in words; empty if it has a key or nothing."""
+    """The kind of an entry that is no key, in words; "" if it has a key or nothing."""
     warning: str = ""
-    """What to tell the user about the file."""
+    """A line for the user about the file; "" if there is none."""
 
     def __repr__(self) -> str:
         return f"Stored(key={'…' if self.key else None}, unused={self.unused!r}, warning={self.warning!r})"
 
 
 def read_stored(home: Path, provider: str) -> Stored:
-    """What the file has for this provider; nothing if there is no file. Raises `AuthFileError`."""
+    """The entry of this provider; an empty one if there is no file. Raises `AuthFileError`."""
     path = home / NAME
     content = _read(path)
     if content is None:

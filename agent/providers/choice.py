@@ -11,7 +11,7 @@ from agent.model.presets import ANTHROPIC, Preset
 from wire.suggestions import not_one_of
 
 if TYPE_CHECKING:
-    from agent.providers.user_models import Known
+    from agent.providers.user_models import KnownModels
     from supervisor.home.config import Config
 
 REPLAY = "replay"
@@ -24,14 +24,14 @@ class ChoiceError(ValueError):
     """The text names the flag or the file, and says what to change."""
 
 
-class Choice(msgspec.Struct, frozen=True):
+class ProviderChoice(msgspec.Struct, frozen=True):
     provider: Preset
     model: str
     """Empty if no model is named and the provider has no default."""
     remarks: tuple[str, ...] = ()
     """Lines for the user about settings that have no effect."""
 
-    def named(self, known: Known) -> Choice:
+    def named(self, known: KnownModels) -> ProviderChoice:
         """This choice. Raises `ChoiceError` if no model is named."""
         if self.model:
             return self
@@ -41,7 +41,7 @@ class Choice(msgspec.Struct, frozen=True):
         raise ChoiceError(f"--provider {name} has no default model: name one with --model ID{have}")
 
 
-def choose(provider: str | None, model: str | None, config: Config, known: Known) -> Choice:
+def choose(provider: str | None, model: str | None, config: Config, known: KnownModels) -> ProviderChoice:
     """`provider` and `model` are the flags. The provider is the one of the flag; else the one that `models.json` has
     the model for; else that of the settings; else Anthropic. The settings are shared with zot: one that is not known
     here is ignored with its model, and a remark says so. Raises `ChoiceError`."""
@@ -63,10 +63,10 @@ def choose(provider: str | None, model: str | None, config: Config, known: Known
             f"config.json: ignored {ignored}: {why}; this run uses {chosen.name} and its {found};"
             f" --provider {chosen.name} says that this is meant",
         )
-    return Choice(chosen, found, remarks)
+    return ProviderChoice(chosen, found, remarks)
 
 
-def _named(provider: str, known: Known) -> Preset:
+def _named(provider: str, known: KnownModels) -> Preset:
     if provider in known.providers:
         return known.providers[provider]
     if provider in known.unusable:
@@ -77,7 +77,7 @@ def _named(provider: str, known: Known) -> Preset:
     raise ChoiceError(f"--provider: {not_one_of(provider, (*known.providers, REPLAY))}")
 
 
-def _owner(model: str, first: str, known: Known) -> str | None:
+def _owner(model: str, first: str, known: KnownModels) -> str | None:
     """The provider of this model in the user's file; None if the file does not decide."""
     owners = [info.provider for info in known.models if info.id == model]
     if not owners or first in owners or (first == ANTHROPIC.name and model in CATALOGUE):
@@ -87,7 +87,7 @@ def _owner(model: str, first: str, known: Known) -> str | None:
     return owners[0]
 
 
-def _default(provider: Preset, known: Known) -> str:
+def _default(provider: Preset, known: KnownModels) -> str:
     if provider.name == ANTHROPIC.name:
         return DEFAULT_MODEL
     only = [info.id for info in known.models if info.provider == provider.name]

@@ -15,7 +15,7 @@ from agent.model.anthropic_provider import AnthropicProvider
 from agent.model.provider import ProviderUnavailable
 from agent.providers.auth_file import AuthFileError, Stored, read_stored
 from agent.providers.choice import ChoiceError, choose
-from agent.providers.key_file import KeyFileError, read_key, shown
+from agent.providers.key_file import KeyFileError, display_path, read_key
 from supervisor.discovery.environment import withhold
 from wire.exit_codes import Status
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from agent.model.access import Access
     from agent.model.provider import Provider
-    from agent.providers.user_models import Known
+    from agent.providers.user_models import KnownModels
     from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
 
@@ -48,7 +48,7 @@ def connection(
     *,
     config: Config,
     home: Path,
-    known: Known,
+    known: KnownModels,
     make: MakeProvider = AnthropicProvider,
 ) -> tuple[Connect, str, tuple[str, ...]]:
     """A function that makes the provider, the model, and lines for the user. `provider` and `model` are those that are
@@ -72,7 +72,7 @@ def connection(
         users_url=known.url(preset.name, choice.model),
         api_key=given.api_key,
         file_key=key,
-        file_name=shown(path) if path is not None else "",
+        file_name=display_path(path) if path is not None else "",
         stored_key=stored.key,
         sends_credential=sends,
     )

@@ -20,7 +20,7 @@ class KeyFileError(ValueError):
     """The text names the file and the fault; it never has a part of the content."""
 
 
-def shown(path: str) -> str:
+def display_path(path: str) -> str:
     """How messages name the file."""
     return "--api-key-file - (stdin)" if path == STDIN else f"--api-key-file {path}"
 
@@ -29,9 +29,9 @@ def read_key(path: str, *, name: str = "") -> tuple[str, str]:
     """The key in a file, or on stdin if `path` is `-`, without the white space around it; and a warning, "" if there is
     none. `name` is what messages call the file. Raises `KeyFileError`.
 
-    A FIFO that nobody writes to is an error after `WAIT_S`.
+    A FIFO without a writer is an error after `WAIT_S`.
     """
-    name = name or shown(path)
+    name = name or display_path(path)
     try:
         fd = 0 if path == STDIN else os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:

@@ -24,7 +24,7 @@ CHEAPEST = "claude-haiku-5-5"
 """Asked where no model is named."""
 
 
-class Outcome(Enum):
+class ProbeOutcome(Enum):
     ACCEPTED = "accepted"
     REFUSED = "refused"
     """The server does not take this credential."""
@@ -33,9 +33,9 @@ class Outcome(Enum):
 
 
 class Probe(msgspec.Struct, frozen=True):
-    outcome: Outcome
+    outcome: ProbeOutcome
     said: str
-    """What happened, for a person."""
+    """The result in words, for a person."""
 
 
 def probe(access: Access, model: str, *, timeout_s: float = TIMEOUT_S) -> Probe:
@@ -55,26 +55,26 @@ def probe(access: Access, model: str, *, timeout_s: float = TIMEOUT_S) -> Probe:
 
         if loop.run_until(is_over, loop.clock() + timeout_s):
             return judge(lines[-1], model, access.endpoint.shown)
-        return Probe(Outcome.UNKNOWN, f"{access.endpoint.shown} did not answer within {timeout_s:g} s")
+        return Probe(ProbeOutcome.UNKNOWN, f"{access.endpoint.shown} did not answer within {timeout_s:g} s")
     finally:
         stop_all(loop, provider.stoppables(), at_once=True)
         loop.close()
 
 
 def judge(line: Mapping[str, Any], model: str, endpoint: str) -> Probe:
-    """What the last line of a reply says of the credential. Pure.
+    """Judges the credential by the last line of a reply. Pure.
 
     Servers look at the credential before the request, so a complaint about the model or about money means that they
     know it. Another HTTP 400 means nothing: a LiteLLM proxy without a database answers so to a wrong key.
     """
     if line["type"] == "final":
-        return Probe(Outcome.ACCEPTED, f"{endpoint} accepts it: {model} has answered")
+        return Probe(ProbeOutcome.ACCEPTED, f"{endpoint} accepts it: {model} has answered")
     status, message = line.get("status"), str(line.get("message") or "")
     if status in (401, 403):
-        return Probe(Outcome.REFUSED, f"{endpoint} refuses it: {message}")
+        return Probe(ProbeOutcome.REFUSED, f"{endpoint} refuses it: {message}")
     about_model = status in (400, 404, 422) and "model" in message.lower()
     about_money = status == 402 or (status is not None and "credit balance" in message.lower())
     if about_model or about_money:
-        return Probe(Outcome.ACCEPTED, f"{endpoint} accepts it, but not the request for {model}: {message}")
+        return Probe(ProbeOutcome.ACCEPTED, f"{endpoint} accepts it, but not the request for {model}: {message}")
     advice = str(line.get("advice") or "")
-    return Probe(Outcome.UNKNOWN, f"it could not be tried: {message}" + (f"; {advice}" if advice else ""))
+    return Probe(ProbeOutcome.UNKNOWN, f"it could not be tried: {message}" + (f"; {advice}" if advice else ""))

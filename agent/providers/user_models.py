@@ -30,7 +30,7 @@ class UserModelsError(ValueError):
     """The text names the file, the place and the fault."""
 
 
-class Known(msgspec.Struct, frozen=True):
+class KnownModels(msgspec.Struct, frozen=True):
     """All providers that a run can use, and the models of the user's file."""
 
     providers: Mapping[str, Preset] = msgspec.field(default_factory=lambda: PRESETS)
@@ -55,7 +55,7 @@ class Known(msgspec.Struct, frozen=True):
         return (info.base_url if info is not None else None) or self.urls.get(provider)
 
 
-def load(home: Path) -> Known:
+def load_user_models(home: Path) -> KnownModels:
     """The providers and the models; without the file those that are packaged. Raises `UserModelsError`."""
     path = home / FILE
     try:
@@ -65,7 +65,7 @@ def load(home: Path) -> Known:
             raise UserModelsError(
                 f"{path}: cannot be read: it is a link to {os.readlink(path)}, which is not there"
             ) from None
-        return Known()
+        return KnownModels()
     except OSError as error:
         raise UserModelsError(f"{path}: cannot be read: {error.strerror}") from None
     try:
@@ -81,7 +81,7 @@ class _UnfitError(Exception):
     """Something that cannot be used together."""
 
 
-def _known(file: Mapping[str, UserProvider], remark: str) -> Known:
+def _known(file: Mapping[str, UserProvider], remark: str) -> KnownModels:
     providers = dict(PRESETS)
     models: dict[tuple[str, str], ModelInfo] = {}
     urls: dict[str, str] = {}
@@ -106,7 +106,7 @@ def _known(file: Mapping[str, UserProvider], remark: str) -> Known:
             providers[name] = users_preset(name, url)
         if provider.auth.strip().lower() == "none":
             without.add(name)
-    return Known(providers, tuple(models.values()), urls, frozenset(without), unusable, remark)
+    return KnownModels(providers, tuple(models.values()), urls, frozenset(without), unusable, remark)
 
 
 def _url(given: str, place: str) -> str:

@@ -1,6 +1,6 @@
-"""What the client gets: responses, and the records of prompts. Bounded: a client that does not read is given up.
+"""The output to the client: responses, and the records of prompts. Bounded: a client that does not read is given up.
 
-What waits for a client that reads slowly, in the order of the bounds: above `record_queue.JOIN_ABOVE` pieces of the
+Bounds of the output that waits for a slow client, in their order: above `record_queue.JOIN_ABOVE` pieces of the
 same text are joined, above `WAITS_ABOVE` the prompt waits for the client, above `WAITING_LIMIT` the client is given up,
 as it is when it takes nothing for `STALLED_S`. Requests are answered all the while.
 """
@@ -40,8 +40,7 @@ OF_NO_PROMPT = (
     events.PanelRender,
     events.PanelClose,
 )
-"""Records of extensions, also those of `run_command`, and of the whole session: they may come at any time, and name no
-prompt."""
+"""Records of extensions, also of `run_command`, and of the whole session: they come at any time and name no prompt."""
 
 
 class ClientOutput:

@@ -21,29 +21,29 @@ BLOCKS = {
     "assistant": (messages.Text, messages.Thinking, messages.ToolCall),
     "tool": (messages.ToolResult,),
 }
-"""What the messages of each role may hold."""
+"""The blocks that messages of each role may hold."""
 Part = transcript.Text | transcript.Image
 
 
-class UnfitError(ValueError):
+class UnfitMessageError(ValueError):
     """The model's API would refuse it; the text says what is wrong, and where."""
 
 
 def to_transcript(given: Sequence[messages.Message]) -> list[transcript.Message]:
-    """The transcript. Raises `UnfitError`."""
+    """The transcript. Raises `UnfitMessageError`."""
     found = [_taken(message, f"messages[{number}]") for number, message in enumerate(given)]
     if found and found[0].role != "user":
-        raise UnfitError(f"messages[0]: a conversation begins with role user, not {found[0].role}")
+        raise UnfitMessageError(f"messages[0]: a conversation begins with role user, not {found[0].role}")
     calls: list[str] = []
     for number, message in enumerate(found):
         results = [block.call_id for block in message.content if isinstance(block, transcript.ToolResult)]
         if sorted(results) != sorted(calls):
-            raise UnfitError(
+            raise UnfitMessageError(
                 f"messages[{number}]: it has results of the calls {results}, and those before it are {calls}"
             )
         calls = [block.id for block in message.content if isinstance(block, transcript.ToolCall)]
     if calls:
-        raise UnfitError(f"messages[{len(found) - 1}]: its calls {calls} have no results")
+        raise UnfitMessageError(f"messages[{len(found) - 1}]: its calls {calls} have no results")
     return found
 
 
@@ -51,7 +51,9 @@ def _taken(message: messages.Message, where: str) -> transcript.Message:
     for number, block in enumerate(message.content):
         if not isinstance(block, BLOCKS[message.role]):
             kind = block.__struct_config__.tag
-            raise UnfitError(f"{where}.content[{number}]: a message of role {message.role} has no block of type {kind}")
+            raise UnfitMessageError(
+                f"{where}.content[{number}]: a message of role {message.role} has no block of type {kind}"
+            )
     content = tuple(_taken_block(block, f"{where}.content[{number}]") for number, block in enumerate(message.content))
     return transcript.Message(message.role, content, message.time or transcript.now())
 
@@ -73,20 +75,20 @@ def _taken_part(part: messages.Text | messages.Image, where: str) -> Part:
     if isinstance(part, messages.Text):
         return transcript.Text(part.text)
     if not isinstance(part.data, str):
-        raise UnfitError(f"{where}: an image needs its data; get_messages gives it with full")
+        raise UnfitMessageError(f"{where}: an image needs its data; get_messages gives it with full")
     return image(part.mime_type, part.data, where)
 
 
 def image(mime_type: str, data: str, where: str) -> transcript.Image:
-    """An image that models take. Raises `UnfitError`, which begins with `where`."""
+    """An image that models take. Raises `UnfitMessageError`, which begins with `where`."""
     decoded = _decoded(mime_type, data, where)
     if len(decoded) > limits.BYTES_LIMIT:
-        raise UnfitError(f"{where}.data: more than {limits.BYTES_LIMIT} bytes, which models do not take")
+        raise UnfitMessageError(f"{where}.data: more than {limits.BYTES_LIMIT} bytes, which models do not take")
     return transcript.Image(mime_type, data)
 
 
 def prompt_images(given: Sequence[requests.ImageData]) -> tuple[transcript.Image, ...]:
-    """The images of a prompt. One that is too large is taken if it can be scaled later. Raises `UnfitError`."""
+    """The images of a prompt. One that is too large is taken if it can be scaled later. Raises `UnfitMessageError`."""
     found: list[transcript.Image] = []
     sizes: list[int] = []
     for number, one in enumerate(given):
@@ -94,28 +96,28 @@ def prompt_images(given: Sequence[requests.ImageData]) -> tuple[transcript.Image
         decoded = _decoded(one.mime_type, one.data, where)
         try:
             limits.check_image(decoded)
-            if why := scaler.refused(decoded, count=len(given)):
+            if why := scaler.image_refusal(decoded, count=len(given)):
                 raise limits.UnfitImageError(why)
         except limits.UnfitImageError as error:
-            raise UnfitError(f"{where}.data: {error}") from None
+            raise UnfitMessageError(f"{where}.data: {error}") from None
         sizes.append(min(len(decoded), limits.BYTES_LIMIT))
         found.append(transcript.Image(one.mime_type, one.data))
     try:
         limits.check_all(sizes, None)
     except limits.UnfitImageError as error:
-        raise UnfitError(f"images: {error}") from None
+        raise UnfitMessageError(f"images: {error}") from None
     return tuple(found)
 
 
 def _decoded(mime_type: str, data: str, where: str) -> bytes:
-    """The bytes of an image whose type is what is said. Raises `UnfitError`."""
+    """The bytes of an image whose type is what is said. Raises `UnfitMessageError`."""
     try:
         decoded = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise UnfitError(f"{where}.data: not base64: {error}") from None
+        raise UnfitMessageError(f"{where}.data: not base64: {error}") from None
     found = image_type(decoded[:HEAD_BYTES])
     if not found:
-        raise UnfitError(f"{where}.data: no PNG, JPEG, GIF or WebP")
+        raise UnfitMessageError(f"{where}.data: no PNG, JPEG, GIF or WebP")
     if mime_type != found:
-        raise UnfitError(f"{where}.mime_type: {mime_type[:80]!r}, but the bytes are {found}")
+        raise UnfitMessageError(f"{where}.mime_type: {mime_type[:80]!r}, but the bytes are {found}")
     return decoded

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.rpc.refused import RefusedError
+from agent.rpc.refusal import RequestRefusedError
 from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.loop.link import Link
 from wire.frames import envelope
@@ -43,24 +43,24 @@ class ProgramExtensions:
         self._arrivals = 0
 
     def take(self, line: Ext) -> None:
-        """Carries out a line. Raises `RefusedError`."""
+        """Carries out a line. Raises `RequestRefusedError`."""
         frame = b"" if line.frame is msgspec.UNSET else bytes(line.frame)
         manifest = b"" if line.manifest is msgspec.UNSET else bytes(line.manifest)
         if line.closed:
             if frame or manifest:
-                raise RefusedError("closed: such a line has no frame and no manifest")
+                raise RequestRefusedError("closed: such a line has no frame and no manifest")
             self._end(line.extension)
             return
         if not frame:
-            raise RefusedError("frame: an ext line needs a frame, or closed")
+            raise RequestRefusedError("frame: an ext line needs a frame, or closed")
         if not frame.startswith(b"{"):
-            raise RefusedError("frame: it must be an object, a frame of the extension protocol")
+            raise RequestRefusedError("frame: it must be an object, a frame of the extension protocol")
         is_open = self._is_open(line.extension)
         if manifest and not (_is_hello(frame) and not is_open):
-            raise RefusedError("manifest: only the hello that adds an extension may have one")
+            raise RequestRefusedError("manifest: only the hello that adds an extension may have one")
         if not is_open:
             if not _is_hello(frame):
-                raise RefusedError(self._why_closed(line.extension))
+                raise RequestRefusedError(self._why_closed(line.extension))
             self._add(line.extension, manifest)
         self._link(line.extension).on_frames(frame + b"\n")
 
@@ -71,8 +71,7 @@ class ProgramExtensions:
             self._link(told.extension).on_oversize(told.frame)
 
     def lose_all(self, reason: str) -> None:
-        """The client says nothing more: its extensions have ended. What they guarded, they guard as one that has
-        crashed."""
+        """The client says nothing more: its extensions have ended. Their guards count as crashed ones."""
         for name in self._extensions:
             self._link(name).on_lost(reason)
 
@@ -82,12 +81,12 @@ class ProgramExtensions:
         try:
             manifest = manifest_of(name, given)
         except UnfitManifestError as error:
-            raise RefusedError(str(error)) from None
+            raise RequestRefusedError(str(error)) from None
         known = self._extensions.get(name)
         if known is None and any(extension.name == name for extension in self._supervisor.extensions):
-            raise RefusedError(f"extension: {name!r} is the name of another extension of this server")
+            raise RequestRefusedError(f"extension: {name!r} is the name of another extension of this server")
         if known is None and len(self._extensions) >= EXTENSIONS_LIMIT:
-            raise RefusedError(f"extension: there were {EXTENSIONS_LIMIT} names already; use one of them again")
+            raise RequestRefusedError(f"extension: there were {EXTENSIONS_LIMIT} names already; use one of them again")
         self._arrivals += 1
         link = Link(name, self._output)
         found = FoundExtension(self._cwd, manifest, Scope.PROGRAM, self._arrivals, link=link)
@@ -98,12 +97,12 @@ class ProgramExtensions:
                 self._supervisor.guards.expect_more()
                 known.connect_again(found, self._supervisor.data_folder)
         except (OSError, ImportError) as error:  # an import, before the first extension of a server
-            raise RefusedError(f"extension: cannot load what it needs: {error}") from None
+            raise RequestRefusedError(f"extension: cannot load what it needs: {error}") from None
 
     def _end(self, name: str) -> None:
         extension = self._extensions.get(name)
         if extension is None or extension.has_left:
-            raise RefusedError(self._why_closed(name))
+            raise RequestRefusedError(self._why_closed(name))
         extension.leave(ENDED_BY_PROGRAM)
 
     def _is_open(self, name: str) -> bool:
@@ -117,7 +116,7 @@ class ProgramExtensions:
     def _why_closed(self, name: str) -> str:
         if name in self._extensions:
             return f"extension: {name!r} has ended: {self._extensions[name].failure}; a hello begins it again"
-        return f"extension: there is none of the name {name[:80]!r} in this program; its first frame must be a hello"
+        return f"extension: this program has none named {name[:80]!r}; its first frame must be a hello"
 
 
 class _FrameOutput:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from agent.abort import Abort
-from agent.engine.host_calls.sent_prompts import Allowance, SendRefusedError, SentPrompt
+from agent.engine.host_calls.sent_prompts import SendAllowance, SendRefusedError, SentPrompt
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class QueueFullError(Exception):
     """The queue takes no more; the text says what it holds."""
 
 
-class Prompt(msgspec.Struct, eq=False):
+class QueuedPrompt(msgspec.Struct, eq=False):
     """A prompt of the client or of an extension, or a compaction. Its abort may be requested before it begins."""
 
     id: str
@@ -37,11 +37,11 @@ class Prompt(msgspec.Struct, eq=False):
     """The request that it comes from."""
     abort: Abort = msgspec.field(default_factory=Abort)
     sent: SentPrompt | None = None
-    """What an extension has sent, if that is where it comes from."""
+    """The message of the extension that has sent it; None if the client has."""
 
     @property
     def kind(self) -> str:
-        """What it is, for people."""
+        """Its kind in a word, for people."""
         return "prompt" if self.command == "prompt" else "compaction"
 
     @property
@@ -55,14 +55,14 @@ class PromptQueue:
     of two prompts are never mixed."""
 
     def __init__(self) -> None:
-        self.running: Prompt | None = None
-        self.waiting: deque[Prompt] = deque()
+        self.running: QueuedPrompt | None = None
+        self.waiting: deque[QueuedPrompt] = deque()
         self._count = 0
         self._size = 0
-        self._allowance = Allowance()
+        self._allowance = SendAllowance()
         """Of extensions, since the client's last prompt."""
 
-    def __iter__(self) -> Iterator[Prompt]:
+    def __iter__(self) -> Iterator[QueuedPrompt]:
         if self.running is not None:
             yield self.running
         yield from self.waiting
@@ -71,10 +71,10 @@ class PromptQueue:
     def is_busy(self) -> bool:
         return self.running is not None or bool(self.waiting)
 
-    def add(self, text: str, images: tuple[Image, ...]) -> tuple[Prompt, int]:
+    def add(self, text: str, images: tuple[Image, ...]) -> tuple[QueuedPrompt, int]:
         """Puts a prompt of the client at the end. Returns it and how many are carried out before it. From then on
         extensions may send as many as at first. Raises `QueueFullError`."""
-        put = self._put(Prompt(f"p{self._count + 1}", text, images))
+        put = self._put(QueuedPrompt(f"p{self._count + 1}", text, images))
         self._allowance.renew()
         return put
 
@@ -82,15 +82,15 @@ class PromptQueue:
         """Puts a prompt of an extension at the end. Raises `SendRefusedError`."""
         self._allowance.take()
         try:
-            self._put(Prompt(f"p{self._count + 1}", sent.text, sent=sent))
+            self._put(QueuedPrompt(f"p{self._count + 1}", sent.text, sent=sent))
         except QueueFullError as error:
             raise SendRefusedError(str(error)) from None
 
-    def add_compaction(self, instructions: str) -> tuple[Prompt, int]:
+    def add_compaction(self, instructions: str) -> tuple[QueuedPrompt, int]:
         """Puts a compaction at the end, as `add` puts a prompt."""
-        return self._put(Prompt(f"p{self._count + 1}", instructions, command="compact"))
+        return self._put(QueuedPrompt(f"p{self._count + 1}", instructions, command="compact"))
 
-    def _put(self, prompt: Prompt) -> tuple[Prompt, int]:
+    def _put(self, prompt: QueuedPrompt) -> tuple[QueuedPrompt, int]:
         if len(self.waiting) >= PROMPTS_LIMIT:
             raise QueueFullError(f"{PROMPTS_LIMIT} prompts wait already; wait until some are done")
         if self.waiting and self._size + prompt.size > BYTES_LIMIT:
@@ -101,7 +101,7 @@ class PromptQueue:
         self.waiting.append(prompt)
         return prompt, position
 
-    def begin(self) -> Prompt | None:
+    def begin(self) -> QueuedPrompt | None:
         """Takes the prompt that has waited longest; it runs until `end`. None if none waits."""
         assert self.running is None
         if not self.waiting:
@@ -138,11 +138,11 @@ class PromptQueue:
                 prompt.abort.request(Status.INTERRUPTED, reason)
 
     @property
-    def _first(self) -> list[Prompt]:
+    def _first(self) -> list[QueuedPrompt]:
         """The first prompt of all and the client's first one, which may be the same."""
         own = self._clients_first
         return [*{id(prompt): prompt for prompt in (next(iter(self), own), own) if prompt is not None}.values()]
 
     @property
-    def _clients_first(self) -> Prompt | None:
+    def _clients_first(self) -> QueuedPrompt | None:
         return next((prompt for prompt in self if prompt.sent is None), None)

@@ -8,8 +8,8 @@ import msgspec
 
 from agent.rpc import messages
 from agent.rpc.prompt_queue import QueueFullError
-from agent.rpc.refused import RefusedError
-from agent.run.steering import SteerRefusedError, SteerTooLateError
+from agent.rpc.refusal import RequestRefusedError
+from agent.run.steer_queue import SteerRefusedError, SteerTooLateError
 from wire.rpc import requests, responses
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ INSTRUCTIONS_LIMIT = 10_000
 
 
 class PromptRequests:
-    """Carries out requests. Each method raises `RefusedError`."""
+    """Carries out requests. Each method raises `RequestRefusedError`."""
 
     def __init__(self, engine: Engine, queue: PromptQueue) -> None:
         self._engine = engine
@@ -36,33 +36,33 @@ class PromptRequests:
         try:
             prompt, position = self._queue.add(text, images)
         except QueueFullError as error:
-            raise RefusedError(str(error)) from None
+            raise RequestRefusedError(str(error)) from None
         self._engine.host_calls.forget_refusals()
         return responses.Started(started=True, prompt=prompt.id, position=position)
 
     def compact(self, request: requests.Compact) -> responses.Started:
         instructions = request.instructions or ""
         if len(instructions) > INSTRUCTIONS_LIMIT:
-            raise RefusedError(f"instructions: more than {INSTRUCTIONS_LIMIT} characters")
+            raise RequestRefusedError(f"instructions: more than {INSTRUCTIONS_LIMIT} characters")
         try:
             compaction, position = self._queue.add_compaction(instructions)
         except QueueFullError as error:
-            raise RefusedError(str(error)) from None
+            raise RequestRefusedError(str(error)) from None
         return responses.Started(started=True, prompt=compaction.id, position=position)
 
     def steer(self, request: requests.Steer) -> responses.Steered:
         text, images = _content(request)
         running = self._queue.running
         if running is None:
-            raise RefusedError("no prompt runs; send the message with prompt", "no_prompt")
+            raise RequestRefusedError("no prompt runs; send the message with prompt", "no_prompt")
         if running.command == "compact":
-            raise RefusedError("a compaction runs, and no prompt; send the message with prompt", "no_prompt")
+            raise RequestRefusedError("a compaction runs, and no prompt; send the message with prompt", "no_prompt")
         try:
             self._engine.steer(text, images)
         except SteerTooLateError as error:
-            raise RefusedError(str(error), "no_prompt") from None
+            raise RequestRefusedError(str(error), "no_prompt") from None
         except SteerRefusedError as error:
-            raise RefusedError(str(error)) from None
+            raise RequestRefusedError(str(error)) from None
         return responses.Steered(running.id)
 
     def abort(self, request: requests.Abort) -> None:
@@ -85,13 +85,13 @@ class PromptRequests:
 
 
 def _content(request: requests.Prompt | requests.Steer) -> tuple[str, tuple[Image, ...]]:
-    """The text and the images of a message. Raises `RefusedError`."""
+    """The text and the images of a message. Raises `RequestRefusedError`."""
     text = request.message or ""
     if not text.strip() and not request.images:
-        raise RefusedError(
+        raise RequestRefusedError(
             f"message: a {'prompt' if isinstance(request, requests.Prompt) else 'steer'} needs a text or an image"
         )
     try:
         return text, messages.prompt_images(request.images or ())
-    except messages.UnfitError as error:
-        raise RefusedError(str(error)) from None
+    except messages.UnfitMessageError as error:
+        raise RequestRefusedError(str(error)) from None

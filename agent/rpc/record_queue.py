@@ -58,7 +58,7 @@ class RecordQueue:
         self.queued = 0
         """Bytes that wait."""
         self._begun = memoryview(b"")
-        """What waits of a line of which a part was taken."""
+        """The rest of a line whose first part was taken."""
         self._lines: deque[bytes | _Piece | _Render] = deque()
         self._renders: dict[tuple[str, str], _Render] = {}
         """The newest content of each panel that waits."""

@@ -11,9 +11,9 @@ import msgspec
 
 from agent.rpc import messages
 from agent.rpc.prompt_requests import PromptRequests
-from agent.rpc.refused import RefusedError
+from agent.rpc.refusal import RequestRefusedError
 from agent.rpc.session_requests import SessionRequests
-from agent.sessions.export.client_messages import shown
+from agent.sessions.export.client_messages import client_messages
 from supervisor import queries
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agent.engine.engine import Engine
     from agent.rpc.program_extensions import ProgramExtensions
     from agent.rpc.prompt_queue import PromptQueue
-    from agent.rpc.refused import Code
+    from agent.rpc.refusal import Code
     from supervisor.calls.command_call import CommandAnswer
     from supervisor.calls.merged_registrations import OwnedCommand
     from supervisor.loop.loop import Loop
@@ -76,7 +76,7 @@ class RequestHandler:
         self._show = show
         self.reloads = Reloads(engine)
         self._schemas: dict[str, dict[str, Any]] = {}
-        """Those that were asked for, by name: the larger ones take 20 ms to make."""
+        """The schemas that were asked for, by name: the larger ones take 20 ms to make."""
         prompts = PromptRequests(engine, queue)
         sessions = SessionRequests(engine, home=home, cwd=cwd, version=version, refuse_if_busy=self._refuse_if_busy)
         panels = engine.supervisor.panels
@@ -112,14 +112,14 @@ class RequestHandler:
             requests.PanelClose: lambda close: panels.close(close.extension, close.panel_id),
             requests.Ext: self._ext,
         }
-        """What each request is carried out by: it returns the data of the response, or `LATER`."""
+        """The handler of each request: it returns the data of the response, or `LATER`."""
 
     def answer(self, request: requests.Request) -> None:
         """Answers a request, or begins a slash command or a reload, whose answer comes later. An `ext` line has no
         answer, unless it is refused."""
         try:
             data = self._queries[type(request)](request)
-        except RefusedError as refusal:
+        except RequestRefusedError as refusal:
             self._respond(failure(request, str(refusal), refusal.code))
         except UnknownNameError as error:
             self._respond(failure(request, str(error)))
@@ -152,7 +152,7 @@ class RequestHandler:
         )
 
     def _get_messages(self, request: requests.GetMessages) -> responses.Messages:
-        return responses.Messages(shown(self._engine.conversation.transcript, full=request.full))
+        return responses.Messages(client_messages(self._engine.conversation.transcript, full=request.full))
 
     def _clear(self, _request: requests.Clear) -> None:
         self._refuse_if_busy()
@@ -162,23 +162,23 @@ class RequestHandler:
         self._refuse_if_busy()
         try:
             found = messages.to_transcript(request.messages)
-        except messages.UnfitError as error:
-            raise RefusedError(str(error)) from None
+        except messages.UnfitMessageError as error:
+            raise RequestRefusedError(str(error)) from None
         self._engine.session.begin(found)
         return responses.Count(len(found))
 
     def _refuse_if_busy(self) -> None:
         if (first := next(iter(self._queue), None)) is not None:
             whose = "" if first.sent is None else f" of extension {first.sent.extension}"
-            raise RefusedError(f"busy: a {first.kind}{whose} runs or waits; abort it, or wait for its end")
+            raise RequestRefusedError(f"busy: a {first.kind}{whose} runs or waits; abort it, or wait for its end")
 
     def _set_model(self, request: requests.SetModel) -> responses.Model:
         if not request.model.strip():
-            raise RefusedError("model: it is empty")
+            raise RequestRefusedError("model: it is empty")
         try:
             self._engine.set_model(request.model)
         except ValueError as error:
-            raise RefusedError(str(error)) from None
+            raise RequestRefusedError(str(error)) from None
         return responses.Model(request.model)
 
     # --- the extensions -----------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ class RequestHandler:
         commands = self._engine.supervisor.registrations.commands()
         if name not in commands:
             more = "; extensions are still starting" if self.is_starting else ""
-            raise RefusedError(no_such("command", f"/{name}", [f"/{known}" for known in commands]) + more)
+            raise RequestRefusedError(no_such("command", f"/{name}", [f"/{known}" for known in commands]) + more)
         self._refuse_if_too_many()
         owned = commands[name]
         self.commands_running += 1
@@ -206,7 +206,7 @@ class RequestHandler:
             self.commands_running -= 1
             try:
                 outcome = _outcome(owned, answer)
-            except RefusedError as refusal:
+            except RequestRefusedError as refusal:
                 self._respond(failure(request, f"/{name}: {refusal}"))
                 return
             self._respond(success(request, outcome))
@@ -220,7 +220,7 @@ class RequestHandler:
 
     def _refuse_if_too_many(self) -> None:
         if self.commands_running >= COMMANDS_LIMIT:
-            raise RefusedError(f"{COMMANDS_LIMIT} commands and reloads run already; wait for answers first")
+            raise RequestRefusedError(f"{COMMANDS_LIMIT} commands and reloads run already; wait for answers first")
 
     def _reload_ext(self, request: requests.ReloadExt) -> object:
         self._refuse_if_too_many()
@@ -267,14 +267,14 @@ def _name(request: requests.Request) -> str:
 
 
 def _outcome(owned: OwnedCommand, answer: CommandAnswer) -> responses.CommandOutcome:
-    """Raises `RefusedError` if the command failed."""
+    """Raises `RequestRefusedError` if the command failed."""
     extension = valid_text(owned.owner.name)
     if answer.frame is None:
         within = " (timeouts.command in its manifest)" if answer.failure is Failure.TIMEOUT else ""
-        raise RefusedError(f"extension {extension} failed: {answer.reason}{within}")
+        raise RequestRefusedError(f"extension {extension} failed: {answer.reason}{within}")
     said = answer.frame
     if said.error:
-        raise RefusedError(said.error)
+        raise RequestRefusedError(said.error)
     match said.action or "noop":
         case "noop":
             return responses.CommandOutcome(extension, "noop", "")
@@ -287,7 +287,7 @@ def _outcome(owned: OwnedCommand, answer: CommandAnswer) -> responses.CommandOut
         case "open_panel":
             return responses.CommandOutcome(extension, "open_panel", "")
         case unknown:
-            raise RefusedError(f"extension {extension} failed: there is no action {unknown[:80]!r}")
+            raise RequestRefusedError(f"extension {extension} failed: there is no action {unknown[:80]!r}")
 
 
 class Reloads:
@@ -311,7 +311,7 @@ class Reloads:
             if name is not None and not outcomes:
                 done(no_such("extension", name, [extension.name for extension in extensions]))
             else:
-                done(told(outcomes, {each.name for each in extensions if each.state is WorkerState.READY}))
+                done(reload_answer(outcomes, {each.name for each in extensions if each.state is WorkerState.READY}))
 
         self._engine.reloader.begin(name, ended)
 
@@ -322,7 +322,7 @@ class Reloads:
             done(reason)
 
 
-def told(outcomes: Sequence[ReloadOutcome], ready: Collection[str]) -> Reloaded:
+def reload_answer(outcomes: Sequence[ReloadOutcome], ready: Collection[str]) -> Reloaded:
     """The outcomes in zot's four words. `ready` are the extensions that serve now. Pure."""
 
     def named(*kinds: str) -> tuple[str, ...]:

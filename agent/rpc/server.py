@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from agent.engine.host_calls.sent_prompts import SentPrompt
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
-    from agent.rpc.prompt_queue import Prompt
-    from agent.sessions.opening import Opened
+    from agent.rpc.prompt_queue import QueuedPrompt
+    from agent.sessions.choice import OpenedSession
     from wire.framing import Line
 
 STDIN_ENDED = "stdin has ended"
@@ -58,7 +58,7 @@ class RpcServer:
         *,
         version: str,
         make_provider: Callable[[Loop], Provider | ProviderUnavailable],
-        session: Opened | None = None,
+        session: OpenedSession | None = None,
         token: str = "",
         drain_s: float,
         stalled_s: float = STALLED_S,
@@ -188,7 +188,7 @@ class RpcServer:
     def _is_drained(self) -> bool:
         return not (self._has_input or self._requests.commands_running)
 
-    def _carry_out(self, prompt: Prompt, failed: PromptResult | None) -> None:
+    def _carry_out(self, prompt: QueuedPrompt, failed: PromptResult | None) -> None:
         began = time.monotonic()
         self._last_stop = ""
         self._host.event_writer.abort = prompt.abort
@@ -211,7 +211,7 @@ class RpcServer:
         self._queue.end()
         self._host.event_writer.emit(events.Done())
 
-    def _ask(self, prompt: Prompt) -> PromptResult:
+    def _ask(self, prompt: QueuedPrompt) -> PromptResult:
         limit = self._options.timeout
         if limit is None:
             return self._run(prompt)
@@ -222,7 +222,7 @@ class RpcServer:
         finally:
             timer.cancel()
 
-    def _run(self, prompt: Prompt) -> PromptResult:
+    def _run(self, prompt: QueuedPrompt) -> PromptResult:
         engine = self._host.engine
         if prompt.command == "compact":
             return engine.compact(prompt.abort, prompt.text)
@@ -231,7 +231,7 @@ class RpcServer:
     def _take_sent(self, sent: SentPrompt) -> None:
         """Has a prompt of an extension carried out in its turn. Raises `SendRefusedError`."""
         if not self._has_input or self._ending.requested:
-            raise SendRefusedError("the client has gone: no prompts are taken any more")
+            raise SendRefusedError("the client has gone: no more prompts are taken")
         self._queue.add_sent(sent)
         self._host.notices.say(f"zot: extension {sent.extension} sends a prompt: {one_line(sent.text, SHOWN)}")
 

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from agent.rpc.refused import RefusedError
+from agent.rpc.refusal import RequestRefusedError
 from agent.sessions import store
 from agent.sessions.export.json import branch_record, export_json, session_record
 from agent.sessions.export.markdown import export_markdown
@@ -35,35 +35,37 @@ if TYPE_CHECKING:
 
 TEXT_LIMIT = 16 * 1024 * 1024
 """Bytes of an exported session that an answer may have."""
-Asked = TypeVar("Asked")
+Query = TypeVar("Query")
 Data = TypeVar("Data")
 
 
-def _refusing(query: Callable[[SessionRequests, Asked], Data]) -> Callable[[SessionRequests, Asked], Data]:
-    """The query, which raises `RefusedError` for what is wrong with a file."""
+def _refusing(
+    query: Callable[[SessionRequests, Query], Data],
+) -> Callable[[SessionRequests, Query], Data]:
+    """The query, which raises `RequestRefusedError` for what is wrong with a file."""
 
-    def ask(requests: SessionRequests, request: Asked) -> Data:
+    def ask(requests: SessionRequests, request: Query) -> Data:
         try:
             return query(requests, request)
         except SessionBusyError as error:
-            raise RefusedError(valid_text(str(error)), "busy") from None
+            raise RequestRefusedError(valid_text(str(error)), "busy") from None
         except SessionError as error:
-            raise RefusedError(valid_text(str(error))) from None
+            raise RequestRefusedError(valid_text(str(error))) from None
         except OSError as error:
-            raise RefusedError(valid_text(f"{error.filename or 'session'}: {error.strerror}")) from None
+            raise RequestRefusedError(valid_text(f"{error.filename or 'session'}: {error.strerror}")) from None
         except ImportError as error:
-            raise RefusedError(valid_text(f"this needs a module that cannot be loaded now: {error}")) from None
+            raise RequestRefusedError(valid_text(f"this needs a module that cannot be loaded now: {error}")) from None
 
     return ask
 
 
 class SessionRequests:
-    """Carries out requests. Each method raises `RefusedError`."""
+    """Carries out requests. Each method raises `RequestRefusedError`."""
 
     def __init__(
         self, engine: Engine, *, home: Path, cwd: str, version: str, refuse_if_busy: Callable[[], None]
     ) -> None:
-        """`refuse_if_busy` raises `RefusedError` while the conversation cannot be exchanged."""
+        """`refuse_if_busy` raises `RequestRefusedError` while the conversation cannot be exchanged."""
         self._engine = engine
         self._home = home
         self._cwd = cwd
@@ -138,7 +140,7 @@ class SessionRequests:
                 return responses.Exported(None, self._text_of(source, request.format))
             path = self._path(request.path, "path")
             if path.resolve().is_relative_to((self._home / FOLDER).resolve()) or _is_same(path, source):
-                raise RefusedError(f"path: {path} is where sessions are kept; choose another place")
+                raise RequestRefusedError(f"path: {path} is where sessions are kept; choose another place")
             if request.format == "zotsession":
                 path = export_portable(source, path)
             else:
@@ -149,7 +151,7 @@ class SessionRequests:
         text = _rendered(source, form)
         if len(text) > TEXT_LIMIT:
             size = f"{len(text):,} bytes are over the {TEXT_LIMIT >> 20} MiB that an answer may have"
-            raise RefusedError(f"export: {size}; give a path")
+            raise RequestRefusedError(f"export: {size}; give a path")
         return text.decode("utf-8", "replace")
 
     def _source(self, session: str | None, scratch: Path) -> Path:
@@ -173,7 +175,7 @@ class SessionRequests:
 
     def _path(self, text: str, field: str) -> Path:
         if not text.strip() or "\0" in text:
-            raise RefusedError(f"{field}: {'it has a NUL character' if text.strip() else 'it is empty'}")
+            raise RequestRefusedError(f"{field}: {'it has a NUL character' if text.strip() else 'it is empty'}")
         return Path(self._cwd, text)
 
 

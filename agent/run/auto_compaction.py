@@ -19,88 +19,89 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent.model.request import ToolSpec
-    from agent.sessions.measured import Measured
+    from agent.sessions.token_meter import RequestTokens
     from agent.transcript import Block
 
 THRESHOLD = 85
 """Percent of the window, as in zot."""
 FAR_BELOW = 2
-"""So many times less than estimated."""
+"""Factor below the estimate at which stored token counts are distrusted."""
 IMAGE_TOKENS = 1_600
-"""Of one image, whatever its size: what the API counts for about a megapixel."""
+"""Tokens of one image, whatever its size: the API counts about as many for a megapixel."""
 
 
 class Fill(msgspec.Struct, frozen=True):
-    """What is known of the tokens of a conversation."""
+    """How much of the window a conversation fills, as far as that is known."""
 
     tokens: int = 0
-    """Those of the last request and its reply, as the provider counted them."""
+    """Tokens of the last request and its reply, as the provider counted them."""
     messages: int = 0
-    """So many messages, the first ones, are counted in `tokens`. 0: none was counted yet."""
+    """The number of messages, from the first one on, that `tokens` counts. 0: none was counted yet."""
     compacted: int = 0
-    """So many messages a compaction has left. 0: the model has answered since, or there was none."""
+    """The number of messages after a compaction. 0: the model has answered since, or there was none."""
 
     def is_compact(self, messages: int) -> bool:
-        """Whether nothing has been added to the conversation, which has so many messages, since its compaction."""
+        """Whether the conversation of `messages` messages has got none since its compaction."""
         return 0 < self.compacted == messages
 
 
-class Decision(Enum):
+class CompactionStep(Enum):
     GO_ON = "go on"
-    """The next request fits, or nobody knows."""
+    """The next request fits, or that is unknown."""
     COMPACT = "compact"
     NO_USE = "no use"
     """It does not fit well, and a summary would not help: what stays is too long by itself."""
 
 
-class Judged(msgspec.Struct, frozen=True):
-    decision: Decision
+class CompactionPlan(msgspec.Struct, frozen=True):
+    decision: CompactionStep
     tokens: int = 0
-    """About how many the next request would have; 0 if that was not worked out."""
+    """Estimated tokens of the next request; 0 if they were not worked out."""
 
 
-def counted(usage: Mapping[str, int], messages: int) -> Fill:
-    """What is known after a reply with this use, the last of so many messages. Servers that count nothing teach
-    nothing."""
+def fill_after_reply(usage: Mapping[str, int], messages: int) -> Fill:
+    """The fill after a reply with this use, the last of `messages` messages; empty if the server reported no tokens."""
     asked = usage.get("input", 0) + usage.get("cache_read", 0) + usage.get("cache_write", 0)
     return Fill(asked + usage.get("output", 0), messages) if asked else Fill()
 
 
-def resumed(measured: Measured | None, transcript: Sequence[Message]) -> Fill:
-    """What is known of a conversation that goes on. Figures far below the estimate are not taken: some programs compact
-    a conversation without a word of it in its file, and these figures are of the short one."""
-    if measured is None or measured.tokens * FAR_BELOW < estimated(transcript[: measured.messages]):
+def fill_of_session(measured: RequestTokens | None, transcript: Sequence[Message]) -> Fill:
+    """The fill of a conversation that goes on. Figures far below the estimate are not used: some programs compact a
+    conversation and do not note it in the file, and the figures are then of the short one."""
+    if measured is None or measured.tokens * FAR_BELOW < estimate_tokens(transcript[: measured.messages]):
         return Fill()
     return Fill(measured.tokens, measured.messages)
 
 
-def judge(transcript: Sequence[Message], fill: Fill, *, window: int | None, percent: int, overhead: int) -> Judged:
-    """What to do before the next request. `window` is that of its model in tokens, None if it is not known; `percent`
-    of it may be full, 0 if it does not matter; `overhead` are the tokens of the system prompt and the tools."""
+def plan_compaction(
+    transcript: Sequence[Message], fill: Fill, *, window: int | None, percent: int, overhead: int
+) -> CompactionPlan:
+    """Decides before the next request. `window` is that of its model in tokens, None if unknown; `percent` of it may be
+    full, 0 turns compaction off; `overhead` are the tokens of the system prompt and the tools."""
     if window is None or not percent or fill.is_compact(len(transcript)):
-        return Judged(Decision.GO_ON)
+        return CompactionPlan(CompactionStep.GO_ON)
     most = window * percent / 100
-    tokens = expected(transcript, fill, overhead)
+    tokens = expected_tokens(transcript, fill, overhead)
     if tokens < most:
-        return Judged(Decision.GO_ON, tokens)
+        return CompactionPlan(CompactionStep.GO_ON, tokens)
     try:
         _, kept = compaction.split(transcript)
     except compaction.NothingToCompactError:
-        return Judged(Decision.NO_USE, tokens)
-    left = _scale(transcript, fill, overhead) * (overhead + estimated(kept)) + compaction.summary_tokens(window)
-    return Judged(Decision.COMPACT if left < most else Decision.NO_USE, tokens)
+        return CompactionPlan(CompactionStep.NO_USE, tokens)
+    left = _scale(transcript, fill, overhead) * (overhead + estimate_tokens(kept)) + compaction.summary_tokens(window)
+    return CompactionPlan(CompactionStep.COMPACT if left < most else CompactionStep.NO_USE, tokens)
 
 
-def expected(transcript: Sequence[Message], fill: Fill, overhead: int) -> int:
+def expected_tokens(transcript: Sequence[Message], fill: Fill, overhead: int) -> int:
     """The tokens of a request with these messages."""
     if not fill.messages:
-        return overhead + estimated(transcript)
-    return fill.tokens + estimated(transcript[fill.messages :])
+        return overhead + estimate_tokens(transcript)
+    return fill.tokens + estimate_tokens(transcript[fill.messages :])
 
 
 def _scale(transcript: Sequence[Message], fill: Fill, overhead: int) -> float:
     """How many times the estimate the provider counts; at least 1."""
-    estimate = overhead + estimated(transcript[: fill.messages])
+    estimate = overhead + estimate_tokens(transcript[: fill.messages])
     return max(1.0, fill.tokens / max(1, estimate)) if fill.messages else 1.0
 
 
@@ -110,7 +111,7 @@ def overhead_of(system: str, tools: Sequence[ToolSpec]) -> int:
     return (text_bytes(system) + described) // BYTES_PER_TOKEN
 
 
-def estimated(messages: Sequence[Message]) -> int:
+def estimate_tokens(messages: Sequence[Message]) -> int:
     """About the tokens of the messages."""
     return sum(_tokens(block) for message in messages for block in message.content)
 

@@ -80,17 +80,19 @@ def split(transcript: Sequence[Message]) -> tuple[Sequence[Message], Sequence[Me
     return transcript[:cut], transcript[cut:]
 
 
-def compacted(summary: str, kept: Sequence[Message]) -> list[Message]:
+def compacted_conversation(summary: str, kept: Sequence[Message]) -> list[Message]:
     """The new conversation."""
     return [Message("user", (Text(HEADING + summary),), now()), *kept]
 
 
-def request(model: str, older: Sequence[Message], *, window: int | None, instructions: str = "") -> dict[str, Any]:
+def summary_request(
+    model: str, older: Sequence[Message], *, window: int | None, instructions: str = ""
+) -> dict[str, Any]:
     """The request for the summary. `window` is the model's context in tokens, None if it is not known. No part of it is
     marked for the provider's cache: it is never sent again."""
     window = window or UNKNOWN_WINDOW
     room = max(LEAST_SHOWN, (window - summary_tokens(window)) * BYTES_PER_TOKEN)
-    shown = rendered(older, room).replace("</conversation>", "<\\/conversation>")
+    shown = messages_text(older, room).replace("</conversation>", "<\\/conversation>")
     wishes = f"\n\nThe user adds: {instructions.strip()}" if instructions.strip() else ""
     asked = f"<conversation>\n{shown}\n</conversation>\n\n{TASK}{wishes}"
     return {
@@ -106,14 +108,14 @@ def summary_tokens(window: int) -> int:
     return max(1, min(SUMMARY_TOKENS, window // 4))
 
 
-def rendered(messages: Sequence[Message], limit: int) -> str:
+def messages_text(messages: Sequence[Message], limit: int) -> str:
     """The messages as plain text, at most `limit` bytes of UTF-8, which must be `LEAST_SHOWN` or more. If they are too
     many, the first ones stay, which say what is wanted, and the last ones; a line stands for those between them."""
     whole = "\n\n".join(parts := [_message(message) for message in messages])
     if _size(whole) <= limit:
         return whole
     share = limit // 4
-    parts = [shortened(part, share) for part in parts]
+    parts = [shorten(part, share) for part in parts]
     sizes = [_size(part) + 2 for part in parts]
     if sum(sizes) <= limit:
         return "\n\n".join(parts)
@@ -136,19 +138,19 @@ def _message(message: Message) -> str:
 def _block(block: Block) -> str:
     match block:
         case Text(text):
-            return shortened(text, TEXT_BYTES)
+            return shorten(text, TEXT_BYTES)
         case Image(mime_type, data):
             return f"[image: {mime_type}, {len(data) // 4 * 3 - data.count('=', -2)} bytes]"
         case Thinking():
             return ""
         case ToolCall(_, name, args):
-            return f"[call of {name}: {shortened(args.decode('utf-8', 'replace'), CALL_BYTES)}]"
+            return f"[call of {name}: {shorten(args.decode('utf-8', 'replace'), CALL_BYTES)}]"
         case ToolResult(_, content, is_error):
             said = "\n".join(_block(part) for part in content)
-            return f"[{'error' if is_error else 'result'}] {shortened(said, CALL_BYTES)}"
+            return f"[{'error' if is_error else 'result'}] {shorten(said, CALL_BYTES)}"
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """The text if it has at most `limit` bytes of UTF-8, else its start and its end."""
     data = text.encode("utf-8", "replace")
     if len(data) <= limit:

@@ -27,7 +27,7 @@ NAMES = ("AGENTS.md", "CLAUDE.md")
 FILE_LIMIT = 32 * 1024
 """Bytes of one file that are used."""
 LIMIT = 128 * 1024
-"""Bytes of all files together. What is over is cut from the farthest ones: the nearest says most about the work."""
+"""Maximum of all files together in bytes. The farthest ones are cut: the nearest says most about the work."""
 HEADING = "# Instructions from files"
 LEAD = "These files are for every agent that works here. Where two of them differ, the later one holds."
 
@@ -39,17 +39,17 @@ class ContextFile(msgspec.Struct, frozen=True):
     """Whether the text is only the beginning of the file."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundContext(msgspec.Struct, frozen=True):
     files: tuple[ContextFile, ...]
     """The nearest last."""
     notices: tuple[str, ...]
     """A line for the user about each file that is not used, or not whole."""
 
 
-NO_CONTEXT = Found((), ())
+NO_CONTEXT = FoundContext((), ())
 
 
-def find_context_files(home: Path, cwd: Path) -> Found:
+def find_context_files(home: Path, cwd: Path) -> FoundContext:
     """Reads them. Never raises: a file that cannot be read is told in a notice."""
     notices: list[str] = []
     cwd = Path(os.path.realpath(cwd))  # what is above a link is not what is above its folder
@@ -74,10 +74,10 @@ def find_context_files(home: Path, cwd: Path) -> Found:
             continue
         files.pop(real, None)  # a link to a farther file: the nearest place holds
         files[real] = (path, data[:FILE_LIMIT], len(data) > FILE_LIMIT)
-    return Found(tuple(_fitted(list(files.values()), notices)), tuple(notices))
+    return FoundContext(tuple(_fitted(list(files.values()), notices)), tuple(notices))
 
 
-def as_text(files: Sequence[ContextFile], cwd: str) -> str:
+def context_text(files: Sequence[ContextFile], cwd: str) -> str:
     """The part of the system prompt with these files; "" without any. A file in the working folder or above it goes by
     its path from there, so that all copies of a project have the same text."""
     if not files:

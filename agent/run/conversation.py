@@ -1,4 +1,4 @@
-"""What the prompts of an engine share: the transcript, the use of the model, and the file that keeps both."""
+"""The conversation that prompts of an engine share: transcript, use of the model, and the file that keeps both."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from agent.run import auto_compaction, cost
 from agent.run.auto_compaction import Fill
 from agent.run.limits import Spending
-from agent.sessions.repair import repaired
+from agent.sessions.repair import repair_messages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from agent.sessions.file import SessionFile
-    from agent.sessions.load import Loaded
+    from agent.sessions.load import LoadedSession
     from agent.transcript import Message
     from wire.events import Totals
 
@@ -31,7 +31,7 @@ class Conversation:
         """Of the whole session, what was before this run included."""
         self.fill = Fill()
         self.name = ""
-        """Of the session; "" if nobody has named it."""
+        """The name of the session; "" if it has none."""
         self._unwritten: Sequence[Message] = ()
         """The last messages so far, if the file has them only with the next one."""
 
@@ -66,13 +66,13 @@ class Conversation:
         self.fill = Fill()
         self._unwritten = ()
 
-    def go_on(self, session: SessionFile, loaded: Loaded) -> None:
+    def go_on(self, session: SessionFile, loaded: LoadedSession) -> None:
         """The conversation that `session` has: the file of the one so far is closed. Results that were added at its end
         are written before the next message; until then the file stays as it is."""
         self.begin(session, loaded.usage)
         self.name = loaded.name
         self.transcript = list(loaded.messages)
-        self.fill = auto_compaction.resumed(loaded.measured, self.transcript)
+        self.fill = auto_compaction.fill_of_session(loaded.measured, self.transcript)
         self._unwritten = loaded.unwritten
 
     def model(self, provider: str, model: str) -> None:
@@ -83,7 +83,7 @@ class Conversation:
     def repair(self) -> int:
         """Makes the transcript one that the model takes, as a prompt begins. The file then has the same. Returns how
         many messages were changed, added or left out."""
-        messages, changes = repaired(self.transcript)
+        messages, changes = repair_messages(self.transcript)
         if not changes:
             return 0
         before, self.transcript = self.transcript, messages
@@ -146,7 +146,7 @@ class Conversation:
 
     def measure(self, usage: Mapping[str, int]) -> None:
         """Notes what the provider counted for a request and its reply, which is the last message."""
-        self.fill = auto_compaction.counted(usage, len(self.transcript))
+        self.fill = auto_compaction.fill_after_reply(usage, len(self.transcript))
 
     def used(self, reply: Totals, model: str = "", seconds: float = 0.0) -> Totals:
         """Adds what a reply of this model has used, and how long it took. Returns the sum of all replies."""

@@ -29,7 +29,7 @@ def is_known(model: str) -> bool:
 
 
 def add(left: Totals, right: Totals) -> Totals:
-    """The sum of both; its cost is None if one of both costs is None."""
+    """The sum of both; its cost is None if a cost of them is None."""
     unknown = left.cost_usd is None or right.cost_usd is None
     return Totals(
         input=left.input + right.input,

@@ -12,7 +12,7 @@ MORE = "allow more, or ask for less"
 
 
 class Budget(msgspec.Struct, frozen=True):
-    """What all requests to the model may use together. None: no limit."""
+    """The limits of all requests to the model together. None: no limit."""
 
     max_cost_usd: float | None = None
     max_tokens: int | None = None
@@ -20,53 +20,53 @@ class Budget(msgspec.Struct, frozen=True):
 
 
 class ModelUse(msgspec.Struct, frozen=True):
-    """What the requests to one model have used."""
+    """The use of one model."""
 
     requests: int = 0
     used: Totals = cost.NOTHING
 
 
-def steps_used_up(steps: int, max_steps: int | None) -> str | None:
+def step_refusal(steps: int, max_steps: int | None) -> str | None:
     """Why no further turn may be taken after these; None if one may."""
     return None if max_steps is None or steps < max_steps else f"max steps ({max_steps}) exceeded"
 
 
-def tokens(used: Totals) -> int:
+def total_tokens(used: Totals) -> int:
     """All tokens that the model has read or written."""
     return used.input + used.output + used.cache_read + used.cache_write
 
 
-def decide(spent: Totals, budget: Budget) -> str | None:
+def budget_refusal(spent: Totals, budget: Budget) -> str | None:
     """Why no further request may be made; None if one may. A cost that is not known counts as too high."""
     if budget.max_cost_usd is not None:
         limit = f"${dollars(budget.max_cost_usd, 2)} (--max-cost-usd)"
         if spent.cost_usd is None:
-            return f"budget: nobody knows how much of {limit} is used: the price of a model that was asked is not known"
+            return f"budget: the used part of {limit} is not known: the price of a model that was asked is missing"
         if spent.cost_usd >= budget.max_cost_usd:
             return f"budget: ${dollars(spent.cost_usd, 4)} of {limit} is used; {MORE}"
-    if budget.max_tokens is not None and tokens(spent) >= budget.max_tokens:
-        return f"budget: {tokens(spent):,} of {budget.max_tokens:,} tokens (--max-tokens) are used; {MORE}"
+    if budget.max_tokens is not None and total_tokens(spent) >= budget.max_tokens:
+        return f"budget: {total_tokens(spent):,} of {budget.max_tokens:,} tokens (--max-tokens) are used; {MORE}"
     return None
 
 
 def dollars(amount: float, places: int) -> str:
-    """The amount with so many decimal places, or with more if it has more, up to nine."""
+    """The amount with at least `places` decimal places, and with at most nine."""
     exact = f"{amount:.9f}".rstrip("0")
     return max(exact, f"{amount:.{places}f}", key=len)
 
 
-def refusal(model: str, budget: Budget) -> str | None:
+def unpriced_refusal(model: str, budget: Budget) -> str | None:
     """Why the model cannot be asked within this budget; None if it can."""
     if budget.max_cost_usd is None or cost.is_known(model):
         return None
     return (
-        f"--max-cost-usd: the price of the model {model!r} is not known, so nobody can say when the budget is used up:"
+        f"--max-cost-usd: the price of the model {model!r} is not known, so the budget cannot be checked:"
         " write its prices to $ZOT_HOME/models.json, or limit its tokens with --max-tokens"
     )
 
 
 class Spending:
-    """What the requests of this process have used, whichever prompt made them."""
+    """The use of models by all prompts of this process."""
 
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = Budget() if budget is None else budget
@@ -87,4 +87,4 @@ class Spending:
 
     def used_up(self) -> str | None:
         """Why no further request may be made; None if one may."""
-        return decide(self.spent, self.budget)
+        return budget_refusal(self.spent, self.budget)

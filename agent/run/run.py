@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.answers.checked_text import Attempts, Stage
+from agent.answers.checked_text import AnswerAttempts, AnswerStage
 from agent.images.limits import UnfitImageError
 from agent.run.error_hook import ask_about_error
-from agent.run.limits import steps_used_up
+from agent.run.limits import step_refusal
 from agent.run.session_hooks import SessionHooks
-from agent.run.steering import Steering
+from agent.run.steer_queue import SteerQueue
 from agent.run.summarizer import AutoCompactor, Summarizer
-from agent.run.turn.guarded_text import text_after_guards
+from agent.run.turn.guarded_text import guard_text
 from agent.run.turn.model_call import ModelCalls
 from agent.run.turn.turn import PromptEnd, Turns
 from agent.run.user_messages import UserMessages
@@ -49,7 +49,7 @@ class Run:
         event_writer: EventWriter,
         conversation: Conversation,
         abort: Abort,
-        steering: Steering | None = None,
+        steering: SteerQueue | None = None,
         session: SessionHooks | None = None,
         say: Callable[[str], None] = lambda _line: None,
     ) -> None:
@@ -67,7 +67,7 @@ class Run:
             event_writer,
             conversation,
             abort,
-            Steering() if steering is None else steering,
+            SteerQueue() if steering is None else steering,
             SessionHooks(supervisor, "startup") if session is None else session,
         )
         self._model_calls = ModelCalls(provider, event_writer, conversation, abort)
@@ -77,10 +77,10 @@ class Run:
             event_writer,
             conversation,
             abort,
-            shown=lambda summary: text_after_guards(summary, supervisor, abort).text,
+            shown=lambda summary: guard_text(summary, supervisor, abort).text,
         )
         self._compactor = AutoCompactor(summarizer, offered=toolbox.offered, say=say)
-        self._attempts = None if options.answer_schema is None else Attempts(options.answer_schema.check)
+        self._attempts = None if options.answer_schema is None else AnswerAttempts(options.answer_schema.check)
 
     @property
     def usage(self) -> events.Totals:
@@ -203,15 +203,15 @@ class Run:
             return msgspec.structs.replace(end, has_answer=False)
         said = self._turns.said
         match self._attempts.judge(said.text, is_rewritten=said.is_rewritten):
-            case Stage.FITS:
+            case AnswerStage.FITS:
                 return end
-            case Stage.FAILED:
+            case AnswerStage.FAILED:
                 return PromptEnd(Status.INVALID_ANSWER, self._attempts.fault)
         return None
 
     def _limit_reached(self) -> PromptEnd | None:
         """The end of the prompt if no further turn may be taken."""
-        if (reason := steps_used_up(self.steps, self.options.max_steps)) is not None:
+        if (reason := step_refusal(self.steps, self.options.max_steps)) is not None:
             return self._at_limit(Status.MAX_STEPS, reason)
         return self._budget_used_up()
 

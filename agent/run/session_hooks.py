@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from wire.frames import SessionEnd, SessionSource
 
 ABORTED_S = 2.0
-"""Seconds that the guards of the end have together, once the run is aborted, and in a batch. Else each has its own
-timeout."""
+"""Seconds for all guards of the end together, after an abort and in a batch. Else each has its own timeout."""
 
 
 class HookState(Enum):

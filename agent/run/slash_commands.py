@@ -51,8 +51,8 @@ def parse(prompt: str) -> Invocation | None:
     return None if found is None else Invocation(found[1], (found[2] or "").strip())
 
 
-class Meanwhile(Protocol):
-    """What is carried out while a command goes on: it may wait for the end of a prompt that it has sent."""
+class MeanwhileWork(Protocol):
+    """The work during a command: the command may wait for the end of a prompt that it has sent."""
 
     @property
     def is_wanted(self) -> bool: ...
@@ -69,7 +69,7 @@ class SlashCommands:
         event_writer: EventWriter,
         abort: Abort,
         skipped: Sequence[SkippedExtension] = (),
-        meanwhile: Meanwhile | None = None,
+        meanwhile: MeanwhileWork | None = None,
     ) -> None:
         """`skipped` are the extensions that were found and are not started: one of them may have the command."""
         self._supervisor = supervisor
@@ -96,7 +96,7 @@ class SlashCommands:
         try:
             answer = self._ask(asked)
         except KeyError:  # a reload has removed the command while the run waited for a slow reader
-            return _error(asked, f"extension {extension} does not have this command any more")
+            return _error(asked, f"extension {extension} no longer has this command")
         if self._abort.is_requested():
             return self._aborted()
         if answer.frame is None:
@@ -153,7 +153,7 @@ class SlashCommands:
 
 def unknown_command(name: str, known: Collection[str], absent: Iterable[tuple[str, str]]) -> str:
     """The error about a command that no extension has registered. `absent` has the name of each extension that does
-    not run, and the end of a sentence that says why: nobody knows which commands it has."""
+    not run, and the end of a sentence that says why: its commands are unknown."""
     slashed = [f"/{command}" for command in known]
     reasons: dict[str, list[str]] = {}
     for extension, why in sorted(absent, key=lambda each: each[0] != name):

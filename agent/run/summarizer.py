@@ -9,7 +9,7 @@ import msgspec
 
 from agent.model import catalogue
 from agent.run import auto_compaction, compaction
-from agent.run.auto_compaction import Decision
+from agent.run.auto_compaction import CompactionStep
 from agent.run.turn.reply_builder import ReplyBuilder
 from agent.transcript import text_of
 from wire import events
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agent.transcript import Message
 
 
-class Summary(msgspec.Struct, frozen=True):
+class CompactionResult(msgspec.Struct, frozen=True):
     """How a compaction ended. Unless its status is `ok`, the conversation is as it was."""
 
     status: Status
@@ -68,27 +68,27 @@ class Summarizer:
         *,
         trigger: Literal["request", "window", "too_long"] = "request",
         window: int | None = None,
-    ) -> Summary:
+    ) -> CompactionResult:
         """Puts a summary by this model in the place of `older`, and drops what follows `kept`. `window` is the most
         tokens that the request may have; without it, the context of the model."""
         if (used_up := self.conversation.spending.used_up()) is not None:
-            return Summary(Status.BUDGET, used_up)
+            return CompactionResult(Status.BUDGET, used_up)
         if window is None:
             window = window_of(model)
-        reply = self._ask(model, compaction.request(model, older, window=window, instructions=instructions))
+        reply = self._ask(model, compaction.summary_request(model, older, window=window, instructions=instructions))
         if reply.stop == "aborted":
             assert self.abort.status is not None
-            return Summary(self.abort.status, self.abort.reason)
+            return CompactionResult(self.abort.status, self.abort.reason)
         text = text_of(reply.kept).strip()
         if reason := _fault(reply, text):
             status = Status.ERROR if reply.status is Status.OK else reply.status
-            return Summary(status, reason, may_pass=reply.may_pass, error_kind=reply.error_kind)
+            return CompactionResult(status, reason, may_pass=reply.may_pass, error_kind=reply.error_kind)
         before = len(self.conversation.transcript)
-        self.conversation.compact(compaction.compacted(text, kept))
+        self.conversation.compact(compaction.compacted_conversation(text, kept))
         after = len(self.conversation.transcript)
         text = self._shown(text)
         self.event_writer.emit(events.CompactDone(text, before, after, trigger))
-        return Summary(Status.OK, text=text)
+        return CompactionResult(Status.OK, text=text)
 
     def _ask(self, model: str, params: dict[str, Any]) -> ModelReply:
         builder = ReplyBuilder(withhold=True)
@@ -108,7 +108,7 @@ def window_of(model: str) -> int | None:
     return None if info is None else info.context_window
 
 
-class Watch(Enum):
+class WindowWatch(Enum):
     """Whether an `AutoCompactor` looks at how full the window is."""
 
     ON = "on"
@@ -131,16 +131,16 @@ class AutoCompactor:
         self._abort = summarizer.abort
         self._offered = offered
         self._say = say
-        self._watch = Watch.ON
+        self._watch = WindowWatch.ON
 
     def before_request(self, options: Options) -> None:
         """Compacts the conversation if the next request would fill the window too far. If that fails the run goes on;
         after an abort it does not."""
         window = window_of(options.model)
-        if not options.auto_compact or window is None or self._watch is Watch.OFF:
+        if not options.auto_compact or window is None or self._watch is WindowWatch.OFF:
             return
         transcript = self._conversation.transcript
-        judged = auto_compaction.judge(
+        judged = auto_compaction.plan_compaction(
             transcript,
             self._conversation.fill,
             window=window,
@@ -148,13 +148,13 @@ class AutoCompactor:
             overhead=self._overhead(options),
         )
         share = f"about {judged.tokens * 100 // window} % of the window of {options.model}"
-        if judged.decision is Decision.NO_USE and self._watch is Watch.ON:
-            self._watch = Watch.TOLD
+        if judged.decision is CompactionStep.NO_USE and self._watch is WindowWatch.ON:
+            self._watch = WindowWatch.TOLD
             self._say(
                 f"the conversation fills {share}, and a summary of its older messages would not help: what stays is"
                 " too long by itself. Begin a new one, or use a --model with a larger window"
             )
-        if judged.decision is not Decision.COMPACT:
+        if judged.decision is not CompactionStep.COMPACT:
             return
         older, kept = compaction.split(transcript)
         self._event_writer.emit(events.CompactStart("window", judged.tokens, window))
@@ -162,23 +162,23 @@ class AutoCompactor:
         if ended.status is Status.OK:
             self._say(f"the conversation filled {share}; {_stands_for(older, kept)}")
         elif not self._abort.requested:
-            self._watch = Watch.OFF
+            self._watch = WindowWatch.OFF
             why = ended.reason.replace("\n", "; ")
             self._say(f"the conversation fills {share}, and goes on as it is: {why}")
 
-    def after_refusal(self, options: Options, asked: Sequence[Message]) -> Summary:
+    def after_refusal(self, options: Options, asked: Sequence[Message]) -> CompactionResult:
         """Compacts the messages of a request that was too long, and drops what came after them. Unless the status is
         `ok`, the reason says why that was not possible."""
         if not options.auto_compact:
-            return Summary(Status.ERROR, "that is off in this run; --auto-compact turns it on")
+            return CompactionResult(Status.ERROR, "that is off in this run; --auto-compact turns it on")
         if self._conversation.fill.is_compact(len(asked)):
-            return Summary(Status.ERROR, "it was compacted just before this request")
+            return CompactionResult(Status.ERROR, "it was compacted just before this request")
         try:
             older, kept = compaction.split(asked)
         except compaction.NothingToCompactError as error:
-            return Summary(Status.ERROR, str(error))
+            return CompactionResult(Status.ERROR, str(error))
         known = window_of(options.model)
-        tokens = self._overhead(options) + auto_compaction.estimated(asked)
+        tokens = self._overhead(options) + auto_compaction.estimate_tokens(asked)
         self._event_writer.emit(events.CompactStart("too_long", tokens, known))
         # The server takes less than the request had, whatever the catalogue says.
         window = min(tokens, known or compaction.UNKNOWN_WINDOW)

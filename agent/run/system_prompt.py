@@ -42,7 +42,7 @@ def date_and_folder(today: date, cwd: str) -> str:
     return f"\n\nCurrent date: {today:%Y-%m-%d}\nCurrent working directory: {cwd}\n"
 
 
-def added_here(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+def local_additions(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     """Names the tools of extensions and the context files that a request has and its recording has not, each with the
     flag that leaves them out; "" if there are none. Both are as `agent.cassette` compares them."""
     known = {*_tools(recorded), *(spec.name for spec in (*SPECS, SKILL))}

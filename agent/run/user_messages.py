@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agent.output.event_writer import EventWriter
     from agent.run.conversation import Conversation
     from agent.run.session_hooks import SessionHooks
-    from agent.run.steering import Steering
+    from agent.run.steer_queue import SteerQueue
     from agent.tools.toolbox import Toolbox
     from agent.transcript import Block
     from supervisor.calls.guard_chain import Judgement
@@ -38,7 +38,7 @@ class UserMessages:
         event_writer: EventWriter,
         conversation: Conversation,
         abort: Abort,
-        steering: Steering,
+        steering: SteerQueue,
         session: SessionHooks,
     ) -> None:
         self._supervisor = supervisor
@@ -75,7 +75,7 @@ class UserMessages:
         if not files:
             return message
         said = message.content if text_of(message.content).strip() else ()
-        parts = attached(files, self._tool_calls, f"attached-{len(self._conversation.transcript)}")
+        parts = attachment_blocks(files, self._tool_calls, f"attached-{len(self._conversation.transcript)}")
         return Message(message.role, (*said, *parts), message.time)
 
     def deliver_waiting(self) -> bool:
@@ -134,9 +134,9 @@ READ = "read"
 OFF = "the tool read is off in this run"
 
 
-def attached(files: Sequence[str], tool_calls: ToolCalls, call_ids: str) -> tuple[Block, ...]:
-    """What stands behind the prompt for these files, each under its name: its text or its image, or why it is not
-    there. `call_ids` is how the ids of the calls begin, which guards see."""
+def attachment_blocks(files: Sequence[str], tool_calls: ToolCalls, call_ids: str) -> tuple[Block, ...]:
+    """The blocks after the prompt for these files, each under its name: its text or its image, or why it is
+    missing. `call_ids` is how the ids of the calls begin, which guards see."""
     names = [valid_text(name) for name in files]
     if not tool_calls.has_built_in(READ):
         return tuple(Text(f"[file {name}: not read: {OFF}]") for name in names)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from agent.sessions import rows
 from agent.sessions.load import SessionError, load_from
-from agent.sessions.places import folder_of, unfinished
+from agent.sessions.places import folder_of, unfinished_path
 from agent.sessions.rows import Meta
 from supervisor.home.safe_files import replacement, sync_folder
 from supervisor.home.zot_home import private_folder
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from agent.sessions.load import Loaded
-    from agent.sessions.reading.source import Source
+    from agent.sessions.load import LoadedSession
+    from agent.sessions.reading.source import SessionSource
     from agent.transcript import Message
     from wire.events import Totals
 
@@ -49,7 +49,7 @@ class FileState(Enum):
     """There is no file yet: the first message makes it."""
     OPEN = "open"
     CLOSED = "closed"
-    """Nothing is written any more: it was closed, or could not be written."""
+    """Nothing more is written: the file was closed, or could not be written."""
 
 
 class SessionFile:
@@ -69,11 +69,11 @@ class SessionFile:
         self._ends_in_line = True
         self._is_meta_new = False
         """Whether `meta` has changed since it was written: the next message writes it first."""
-        self._source: Source | None = None
+        self._source: SessionSource | None = None
         """A session whose kept rows are the first ones of this one."""
 
     @classmethod
-    def new(cls, home: Path, meta: Meta, source: Source | None = None) -> SessionFile:
+    def new(cls, home: Path, meta: Meta, source: SessionSource | None = None) -> SessionFile:
         """A session of the folder `meta.cwd`, which begins now; it gets an id. With `source` it begins with the rows
         that are kept of that one, which is closed with the new file."""
         started = datetime.now(UTC)
@@ -83,7 +83,7 @@ class SessionFile:
         return file
 
     @classmethod
-    def reopen(cls, path: Path) -> tuple[SessionFile, Loaded]:
+    def reopen(cls, path: Path) -> tuple[SessionFile, LoadedSession]:
         """Goes on with a session: takes the lock, then reads the file. Nothing is written before the next message.
         Raises `SessionBusyError` if another run has the lock, and `SessionError`."""
         try:
@@ -199,7 +199,7 @@ class SessionFile:
             self.on_error(self.error)
 
     def _before(self) -> bytes:
-        """What has to stand before the next row."""
+        """The bytes that are due before the next row."""
         begin = b"" if self._ends_in_line else b"\n"
         meta = rows.meta_line(self.meta) if self._is_meta_new else b""
         self._ends_in_line, self._is_meta_new = True, False
@@ -245,7 +245,7 @@ class SessionFile:
 
 
 def append_summary(path: Path, text: str) -> None:
-    """Writes a summary into a session that nobody writes to now. Raises `SessionBusyError` and `SessionError`."""
+    """Writes a summary into a session that is not in use. Raises `SessionBusyError` and `SessionError`."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -271,18 +271,18 @@ def write_file(target: Path, pieces: Iterable[bytes]) -> None:
         if os.path.lexists(target) and not target.is_file():
             raise OSError(errno.EINVAL, "not a file")
         private_folder(target.parent)
-        with replacement(target, sibling=unfinished(target)) as file:
+        with replacement(target, sibling=unfinished_path(target)) as file:
             file.writelines(pieces)
     except OSError as error:
         raise SessionError(f"{target}: cannot be written: {error.strerror}") from None
 
 
 def _begun(path: Path) -> tuple[int, Path]:
-    """A new file that has the lock, and its unfinished name. Who looks for what was left behind may have the lock of
-    such a file for a moment: then it is tried with another one. Raises `OSError` and `SessionError`."""
+    """A new file that has the lock, and its unfinished name. A cleanup of leftovers may have the lock of such a
+    file for a moment: then another file is tried. Raises `OSError` and `SessionError`."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     for left in reversed(range(ATTEMPTS)):
-        temporary = unfinished(path)
+        temporary = unfinished_path(path)
         fd = os.open(temporary, flags, 0o600)
         try:
             _lock(fd, path)

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.sessions.load import SessionError, opened
+from agent.sessions.load import SessionError, session_descriptor
 from agent.sessions.places import PORTABLE_SUFFIX, SUFFIX, session_files
 from agent.sessions.rows import Meta
 from agent.sessions.torn_line import Lines
@@ -48,8 +48,8 @@ def find(home: Path, cwd: str, word: str, *, named: str = "", base: str = "") ->
 
 
 def newest(home: Path, cwd: str) -> Path:
-    """The session of a working folder that was written to last. Those without a message, which a zot may be about to
-    write to, and hidden ones are passed over. Raises `NoSuchSessionError`."""
+    """The session of a working folder that was written to last. Sessions without a message, which a zot may be about
+    to write to, and hidden ones are passed over. Raises `NoSuchSessionError`."""
     for path in session_files(home, cwd):
         rows = head(path)
         is_hidden = any(isinstance(row, Meta) and row.hide_from_sessions for row in rows)
@@ -76,7 +76,7 @@ def head(path: Path) -> list[Row]:
     be read."""
     found: list[Row] = []
     try:
-        with opened(path) as fd:
+        with session_descriptor(path) as fd:
             for line in Lines(fd, HEAD_BYTES):
                 found.append(line.row)
                 if not isinstance(found[-1], Meta | Totals):

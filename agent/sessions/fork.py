@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.sessions.file import SessionFile, write_file
 from agent.sessions.load import SessionError
-from agent.sessions.reading.source import Source
+from agent.sessions.reading.source import SessionSource
 from agent.sessions.rows import Compaction, Meta, message_line, meta_line, usage_line
 from agent.transcript import Message
 from wire.events import Totals
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from agent.sessions.load import Loaded
+    from agent.sessions.load import LoadedSession
 
 
 def fork(source: Path, home: Path, *, at: int | None, version: str, cwd: str | None = None) -> Path:
     """Copies the first `at` messages of a session, without `at` all of it, to a new session, whose file it returns.
     The original is only read; another run may be writing to it.
 
-    Messages are counted as `Loaded.message_rows` counts them, those before a compaction included; so does `fork_point`
-    in the new file. Totals that come right after the last message are copied with it; a compaction after it is not, as
-    the original had not compacted these messages by then. Calls whose results are cut off are answered when the fork is
+    Messages are counted as in `LoadedSession.message_rows`, with those before a compaction; `fork_point` in the new
+    file does so, too. Totals right after the last message are copied with it; a compaction after it is not, as the
+    original had not compacted these messages by then. Calls whose results are cut off are answered when the fork is
     loaded. The fork belongs to the folder of the original, or to `cwd`. Raises `SessionError`.
     """
-    with Source(source) as original:
+    with SessionSource(source) as original:
         file = _copy(original, home, at=at, version=version, cwd=cwd)
         try:
             return file.create()
@@ -36,9 +36,9 @@ def fork(source: Path, home: Path, *, at: int | None, version: str, cwd: str | N
             file.close()
 
 
-def fork_to_go_on(source: Path, home: Path, *, cwd: str) -> tuple[SessionFile, Loaded]:
+def fork_to_go_on(source: Path, home: Path, *, cwd: str) -> tuple[SessionFile, LoadedSession]:
     """As `fork` of all, but the first message that is written makes the file. Returns the original, too."""
-    original = Source(source)
+    original = SessionSource(source)
     try:
         file = _copy(original, home, cwd=cwd)
         return file, original.load()
@@ -48,7 +48,7 @@ def fork_to_go_on(source: Path, home: Path, *, cwd: str) -> tuple[SessionFile, L
 
 
 def _copy(
-    original: Source, home: Path, *, at: int | None = None, version: str = "", cwd: str | None = None
+    original: SessionSource, home: Path, *, at: int | None = None, version: str = "", cwd: str | None = None
 ) -> SessionFile:
     _choose(original, at)
     original.require_session()
@@ -89,7 +89,7 @@ def _out_of_range(at: int, count: int) -> str:
     return f"no fork at {at}: there {'is' if count == 1 else 'are'} {counted(count, 'message')}{fits}"
 
 
-def _choose(original: Source, at: int | None) -> None:
+def _choose(original: SessionSource, at: int | None) -> None:
     """Reads the whole file and keeps the rows before the cut."""
     is_cut = False
     for line, row in original.lines():

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.sessions.measured import Measured, Meter
-from agent.sessions.repair import added_at_end, repaired
+from agent.sessions.repair import missing_results, repair_messages
 from agent.sessions.rows import Compaction, Meta, Other, Rename, Row, Summary, Unreadable
+from agent.sessions.token_meter import RequestTokens, TokenMeter
 from agent.sessions.torn_line import Lines
 from agent.transcript import Message, Text
 from wire.events import Totals
@@ -27,7 +27,7 @@ class SessionError(Exception):
     """A session cannot be read or used; the text names the file and says why."""
 
 
-class Fault(msgspec.Struct, frozen=True):
+class LineFault(msgspec.Struct, frozen=True):
     """A line that was left out."""
 
     line: int
@@ -35,7 +35,7 @@ class Fault(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Loaded(msgspec.Struct, frozen=True):
+class LoadedSession(msgspec.Struct, frozen=True):
     path: Path
     meta: Meta
     messages: tuple[Message, ...]
@@ -47,7 +47,7 @@ class Loaded(msgspec.Struct, frozen=True):
     title: str
     """As the user has named it, else how the first prompt begins; "" without a prompt."""
     name: str
-    """As the user, or an extension, has named it; "" if nobody has."""
+    """The name that the user or an extension has given it; "" if it has none."""
     usage: Totals
     """Of the whole session."""
     repairs: int
@@ -55,24 +55,24 @@ class Loaded(msgspec.Struct, frozen=True):
     unwritten: tuple[Message, ...]
     """The last ones of `messages` that are not in the file: results for calls at its end. Without them in the file,
     whoever reads it next repairs it again."""
-    measured: Measured | None
+    measured: RequestTokens | None
     """The tokens of the first ones of `messages`; None if the file does not tell them."""
-    faults: tuple[Fault, ...]
+    faults: tuple[LineFault, ...]
     fault_count: int
     """All faults: `faults` has the first ones."""
     ends_in_line: bool
     """Whether the last line is whole: False after a write that was cut off."""
 
 
-def load(path: Path, *, with_said: bool = False) -> Loaded:
+def load(path: Path, *, with_said: bool = False) -> LoadedSession:
     """Reads a file. Lines that cannot be read are left out, and counted. Raises `SessionError` for a file that cannot
     be read, and for one that is no session."""
-    with opened(path) as fd:
+    with session_descriptor(path) as fd:
         return load_from(fd, path, with_said=with_said)
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[int]:
+def session_descriptor(path: Path) -> Iterator[int]:
     """A descriptor of a session file. An `OSError` in the block becomes a `SessionError`."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
@@ -81,14 +81,14 @@ def opened(path: Path) -> Iterator[int]:
         finally:
             os.close(fd)
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise read_failure(path, error) from None
 
 
-def unreadable(path: Path, error: OSError) -> SessionError:
+def read_failure(path: Path, error: OSError) -> SessionError:
     return SessionError(f"{path}: cannot be read: {error.strerror}")
 
 
-def load_from(fd: int, path: Path, *, with_said: bool = False, limit: int | None = None) -> Loaded:
+def load_from(fd: int, path: Path, *, with_said: bool = False, limit: int | None = None) -> LoadedSession:
     """As `load`, from an open descriptor; with `limit`, only so many bytes of the file."""
     reader = _Reader(with_said)
     try:
@@ -96,14 +96,14 @@ def load_from(fd: int, path: Path, *, with_said: bool = False, limit: int | None
         for line in lines:
             reader.take(line.number, line.row)
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise read_failure(path, error) from None
     if not reader.has_meta and not reader.rows and not reader.messages:
         raise SessionError(f"{path}: no session: it has neither a `meta` row nor messages")
-    messages, repairs = repaired(reader.messages)
+    messages, repairs = repair_messages(reader.messages)
     measured = reader.meter.last
     if measured is not None and messages[: measured.messages] != reader.messages[: measured.messages]:
         measured = None
-    return Loaded(
+    return LoadedSession(
         path=path,
         meta=reader.meta,
         messages=tuple(messages),
@@ -113,7 +113,7 @@ def load_from(fd: int, path: Path, *, with_said: bool = False, limit: int | None
         name=reader.title or reader.meta.title,
         usage=reader.usage,
         repairs=repairs,
-        unwritten=added_at_end(reader.messages, messages),
+        unwritten=missing_results(reader.messages, messages),
         measured=measured,
         faults=tuple(reader.faults),
         fault_count=reader.fault_count,
@@ -132,9 +132,9 @@ class _Reader:
         self.title = ""
         self.first_prompt = ""
         self.usage = Totals(0, 0, 0, 0, 0.0)
-        self.faults: list[Fault] = []
+        self.faults: list[LineFault] = []
         self.fault_count = 0
-        self.meter = Meter()
+        self.meter = TokenMeter()
 
     def take(self, number: int, row: Row) -> None:
         match row:
@@ -154,7 +154,7 @@ class _Reader:
                 self.fault_count += 1
                 self.meter.lost()
                 if len(self.faults) < FAULTS_SHOWN:
-                    self.faults.append(Fault(number, reason))
+                    self.faults.append(LineFault(number, reason))
             case Summary() | Other():
                 pass
 

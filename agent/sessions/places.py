@@ -23,8 +23,8 @@ def folder_of(home: Path, cwd: str) -> Path:
     return home / FOLDER / hashlib.sha256(cwd.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-def unfinished(path: Path) -> Path:
-    """A name that nobody else uses for a file while it is made: no session, to readers."""
+def unfinished_path(path: Path) -> Path:
+    """A unique name for a file while it is made: no session, to readers."""
     return path.with_name(f".{path.name}.{os.urandom(6).hex()}{UNFINISHED}")
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from agent.sessions.file import SessionFile, write_file
 from agent.sessions.places import PORTABLE_SUFFIX
-from agent.sessions.reading.source import Source
+from agent.sessions.reading.source import SessionSource
 from agent.sessions.rows import Meta, Unreadable, meta_line
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def export_portable(source: Path, target: Path) -> Path:
     one; in a folder the file is named after the session's start, its id and its first prompt. A file that is there
     is replaced. The rows are copied as they are; lines that are no JSON objects are left out. Raises
     `SessionError`."""
-    with Source(source) as original:
+    with SessionSource(source) as original:
         _choose(original)
         original.require_session()
         path = target / _name(original) if os.path.isdir(target) else target
@@ -42,21 +42,21 @@ def export_portable(source: Path, target: Path) -> Path:
 
 
 def portable_text(source: Path) -> bytes:
-    """What `export_portable` would write. Raises `SessionError`."""
-    with Source(source) as original:
+    """The text that `export_portable` writes. Raises `SessionError`."""
+    with SessionSource(source) as original:
         _choose(original)
         original.require_session()
         return b"".join([_head(original), *original.kept()])
 
 
-def _head(original: Source) -> bytes:
+def _head(original: SessionSource) -> bytes:
     return meta_line(replace(original.meta, cwd="", title=original.title))
 
 
 def import_session(source: Path, home: Path, *, cwd: str, version: str) -> Path:
     """Takes a file of another machine, or any session file, as a new session of the folder `cwd`, and returns its file.
     It gets an id and a start of its own and no parent; its rows are copied as they are. Raises `SessionError`."""
-    with Source(source, size_limit=IMPORT_LIMIT) as original:
+    with SessionSource(source, size_limit=IMPORT_LIMIT) as original:
         _choose(original)
         original.require_session()
         found = original.meta
@@ -68,7 +68,7 @@ def import_session(source: Path, home: Path, *, cwd: str, version: str) -> Path:
             file.close()
 
 
-def _choose(original: Source) -> None:
+def _choose(original: SessionSource) -> None:
     for line, row in original.lines():
         if not isinstance(row, Meta) and (not isinstance(row, Unreadable) or _is_object(line)):
             original.keep(line)
@@ -83,7 +83,7 @@ def _is_object(line: Line) -> bool:
     return isinstance(found, dict) and found.get("type") != "meta"
 
 
-def _name(original: Source) -> str:
+def _name(original: SessionSource) -> str:
     """`YYYYMMDD-HHMMSS-ID-SLUG.zotsession`, as zot names it; what is not known is left out."""
     meta = original.meta
     parts = [_stamp(meta.started), _slug(meta.id[:ID_CHARACTERS]), _slug(original.first_prompt)]

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 YOUNG_S = 60.0
-"""Seconds. A file that was written to more recently is not taken for an empty one: a run may be about to take its
-lock."""
+"""Seconds. A file written to more recently does not count as empty: a run may be about to take its lock."""
 PRUNED_S = 24 * 3600.0
-"""As `YOUNG_S`, where nobody has asked for the removal."""
+"""As `YOUNG_S`, for a removal that no user has asked for."""
 
 
 def remove(path: Path, home: Path) -> None:
@@ -43,7 +42,7 @@ def remove(path: Path, home: Path) -> None:
 
 def prune(home: Path, cwd: str, now: float | None = None) -> list[Path]:
     """As `remove_empty`, at the start of a run: of a working folder, what has not changed for a day. Where the system
-    cannot tell whether a file is open for writing, it stays. What cannot be removed stays, silently."""
+    cannot tell whether a file is open for writing, it stays. Files that cannot be removed stay, silently."""
     return _remove_empty(home, cwd, PRUNED_S, now, must_know=True)[0]
 
 

@@ -23,10 +23,10 @@ BLOCKS: dict[str, tuple[type, ...]] = {
     "assistant": (Text, Thinking, ToolCall),
     "tool": (ToolResult,),
 }
-"""What the messages of each role may hold."""
+"""The blocks that messages of each role may hold."""
 
 
-def repaired(messages: Sequence[Message]) -> tuple[list[Message], int]:
+def repair_messages(messages: Sequence[Message]) -> tuple[list[Message], int]:
     """The messages as the API takes them, and how many were changed, added or left out. A valid transcript comes back
     as it is."""
     found: list[Message] = []
@@ -52,8 +52,8 @@ def repaired(messages: Sequence[Message]) -> tuple[list[Message], int]:
     return found, changes
 
 
-def added_at_end(before: Sequence[Message], messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The results that `repaired` has put behind the last message of `before`; written there, they mend the end."""
+def missing_results(before: Sequence[Message], messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The results that `repair_messages` has put after the last message of `before`: a file lacks them there."""
     is_answered = bool(before) and len(messages) > 1 and messages[-2] is before[-1]
     return (messages[-1],) if is_answered else ()
 
@@ -72,8 +72,7 @@ def _stub(call: str) -> ToolResult:
 
 
 def _fit(message: Message, waiting: Sequence[str]) -> Message | None:
-    """The message with the blocks that it may have; `waiting` are the calls of the message before. None if none is
-    left."""
+    """The message with the blocks that it may have; None if none is left. `waiting`: the calls of the one before."""
     kept: list[Block] = []
     seen: set[str] = set()
     for block in message.content:

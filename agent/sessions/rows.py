@@ -36,7 +36,7 @@ TOKENS = {
 
 
 class Meta(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a session is. Fields that a file leaves out are empty."""
+    """The first row of a session. Fields that a file leaves out are empty."""
 
     id: str = ""
     """A UUID."""
@@ -61,7 +61,7 @@ class Rename(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """What a guard has made of the session at its end. The model does not see it."""
+    """The summary that a guard has written at the session's end. The model does not see it."""
 
     text: str
 
@@ -225,8 +225,8 @@ class _BadRowError(ValueError):
 
 
 def read_row(line: bytes) -> Row:
-    """What a line says, its LF left out. Bytes that are not UTF-8 become U+FFFD, and a field that has null, or a value
-    of another type, counts as left out: a line is lost only if it is no JSON object, or says nothing else."""
+    """Reads a line without its LF. Bytes that are not UTF-8 become U+FFFD, and a field with null, or with a value of
+    another type, counts as missing: a line is lost only if it is no JSON object, or has no other field."""
     try:
         return _read_row(line)
     except _BadRowError as error:
@@ -364,7 +364,7 @@ def _read_image(mime_type: str, data: str) -> Text | Image:
 
 
 def _read_arguments(raw: bytes) -> bytes:
-    """What the model wrote. A JSON string holds a text that is no JSON."""
+    """The arguments as the model wrote them. A JSON string holds a text that is no JSON."""
     if raw.startswith(b'"'):
         return _text.decode(raw).encode()
     return b"{}" if raw in (b"", b"null") else raw

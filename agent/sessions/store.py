@@ -1,4 +1,4 @@
-"""What is known of the sessions on this machine.
+"""The list of the sessions on this machine, with the facts of each.
 
 A list reads whole files, but decodes few of their rows: the first prompt, the last totals, and what names the session.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.sessions.load import TITLE_CHARACTERS, SessionError, opened
+from agent.sessions.load import TITLE_CHARACTERS, SessionError, session_descriptor
 from agent.sessions.places import session_files
 from agent.sessions.rows import Meta, Rename, read_row
 from agent.sessions.torn_line import Lines
@@ -65,7 +65,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
 def list_sessions(home: Path, cwd: str | None, tell: Callable[[str], None] | None = None) -> list[SessionInfo]:
     """The sessions of a working folder, an absolute path, or with None of all; the one that was written to last first.
 
-    Hidden ones are among them. What is no session or cannot be read is left out, and `tell` gets a line about it. A
+    Hidden ones are among them. A file that is no session or cannot be read is left out, and `tell` gets a line. A
     file that vanishes meanwhile is left out silently.
     """
     found = []
@@ -80,12 +80,12 @@ def list_sessions(home: Path, cwd: str | None, tell: Callable[[str], None] | Non
 
 
 def describe(path: Path) -> SessionInfo:
-    """What is known of one file. Raises `SessionError` for one that cannot be read or is no session."""
+    """The facts of one file. Raises `SessionError` for one that cannot be read or is no session."""
     return _describe(path, locked_inodes())
 
 
 def _describe(path: Path, locked: frozenset[int] | None) -> SessionInfo:
-    with opened(path) as fd:
+    with session_descriptor(path) as fd:
         status = os.fstat(fd)
         glance = _Glance()
         for line in Lines(fd):

@@ -42,7 +42,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def row(self) -> Row:
-        """What it says."""
+        """The line as a row."""
         return _TOO_LONG if self.text is None else read_row(self.text)
 
 

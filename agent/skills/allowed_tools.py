@@ -32,9 +32,9 @@ SHOWN = 300
 _ENTRY = re.compile(r"[^\s,()]+(?:\([^()]*\))?")
 _TOOL = re.compile(r"([^\s,()*]*\*?)(?:\((.*)\))?", re.DOTALL)
 _NOT_SIMPLE = re.compile(r"[;&|<>`$()\n\r\0]")
-"""What makes more of a command than one program with its arguments, wherever it stands."""
+"""Characters that, wherever they stand, make a command more than one program with its arguments."""
 _BLANKS = " \t\n"
-"""What separates words of a shell. `str.split` would take other white space, too, which is part of a word there."""
+"""Separators of words in a shell. `str.split` would take other white space, too, which is part of a word there."""
 _BLANK = re.compile(rf"[{_BLANKS}]+")
 
 
@@ -65,8 +65,7 @@ class ToolRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def entries_in(text: str) -> list[str] | None:
-    """The entries of a list on one line, `Read, Bash(git log:*)`, with commas or blanks between them; None if it is no
-    such list."""
+    """The entries of a line `Read, Bash(git log:*)`, with commas or blanks between them; None if it is no such list."""
     left = _ENTRY.sub("", text)
     return None if left.strip(" \t\r\n,") else _ENTRY.findall(text)
 

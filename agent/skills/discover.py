@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agent.skills.builtin_skills import FILE, builtin_skills
 from agent.skills.read import SkillError, read_skill
-from agent.skills.shipped import FILE, shipped
 from supervisor.home.safe_files import read_file
 from wire.text import one_line, valid_text
 
@@ -31,8 +31,8 @@ class Shadowed(msgspec.Struct, frozen=True):
     by: Skill
 
 
-class Fault(msgspec.Struct, frozen=True):
-    """What is wrong with a file or folder."""
+class SkillFault(msgspec.Struct, frozen=True):
+    """A fault of a file or folder."""
 
     path: str
     line: int
@@ -46,11 +46,11 @@ class Fault(msgspec.Struct, frozen=True):
         return f"skill {place}: {self.text}" + ("; the skill is left out" if self.is_left_out else "")
 
 
-class Discovery(msgspec.Struct, frozen=True):
+class SkillDiscovery(msgspec.Struct, frozen=True):
     skills: tuple[Skill, ...]
     """In the order of their precedence."""
     shadowed: tuple[Shadowed, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[SkillFault, ...] = ()
 
 
 def places(cwd: Path, home: Path) -> list[Path]:
@@ -71,20 +71,20 @@ def places(cwd: Path, home: Path) -> list[Path]:
     return list(once.values())
 
 
-def discover(cwd: Path, home: Path) -> Discovery:
+def discover(cwd: Path, home: Path) -> SkillDiscovery:
     """The skills in `FOLDER/NAME/SKILL.md` of all places, then those that come with zot. Of several with one name the
     first wins. Symbolic links to folders count. A faulty skill hides no other."""
     found: dict[str, Skill] = {}
     shadowed: list[Shadowed] = []
-    faults: list[Fault] = []
-    for skill in (*_installed(places(cwd, home), faults), *shipped()):
+    faults: list[SkillFault] = []
+    for skill in (*_installed(places(cwd, home), faults), *builtin_skills()):
         winner = found.setdefault(skill.name, skill)
         if winner is not skill:
             shadowed.append(Shadowed(skill, winner))
-    return Discovery(tuple(found.values()), tuple(shadowed), tuple(faults))
+    return SkillDiscovery(tuple(found.values()), tuple(shadowed), tuple(faults))
 
 
-def _installed(parents: Iterable[Path], faults: list[Fault]) -> Iterable[Skill]:
+def _installed(parents: Iterable[Path], faults: list[SkillFault]) -> Iterable[Skill]:
     for parent in parents:
         for folder in _folders(parent, faults):
             path = folder / FILE
@@ -95,17 +95,17 @@ def _installed(parents: Iterable[Path], faults: list[Fault]) -> Iterable[Skill]:
                 skill, remarks = read_skill(read_file(path, LIMIT), str(path), folder.name)
             except FileNotFoundError:
                 if path.is_symlink():
-                    faults.append(Fault(shown, 0, "is a link that leads nowhere"))
+                    faults.append(SkillFault(shown, 0, "is a link that leads nowhere"))
             except OSError as error:
-                faults.append(Fault(shown, 0, f"cannot be read: {error.strerror}"))
+                faults.append(SkillFault(shown, 0, f"cannot be read: {error.strerror}"))
             except SkillError as error:
-                faults.append(Fault(shown, error.line, one_line(str(error), 400)))
+                faults.append(SkillFault(shown, error.line, one_line(str(error), 400)))
             else:
-                faults += [Fault(shown, line, text, is_left_out=False) for line, text in remarks]
+                faults += [SkillFault(shown, line, text, is_left_out=False) for line, text in remarks]
                 yield skill
 
 
-def _folders(parent: Path, faults: list[Fault]) -> list[Path]:
+def _folders(parent: Path, faults: list[SkillFault]) -> list[Path]:
     found = []
     try:
         with os.scandir(parent) as entries:
@@ -114,16 +114,16 @@ def _folders(parent: Path, faults: list[Fault]) -> list[Path]:
                 if os.path.isdir(entry.path):
                     found.append(parent / entry.name)
                 elif entry.is_symlink() and not os.path.exists(entry.path):
-                    faults.append(Fault(valid_text(entry.path), 0, "is a link that leads nowhere"))
+                    faults.append(SkillFault(valid_text(entry.path), 0, "is a link that leads nowhere"))
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
         said = f"cannot be read: {error.strerror}; the skills in it are left out"
-        faults.append(Fault(valid_text(str(parent)), 0, said, is_left_out=False))
+        faults.append(SkillFault(valid_text(str(parent)), 0, said, is_left_out=False))
         return []
     if len(found) > FOLDERS:
         faults.append(
-            Fault(
+            SkillFault(
                 valid_text(str(parent)),
                 0,
                 f"has {len(found)} folders: only the first {FOLDERS} are read",

@@ -24,7 +24,7 @@ _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 
 class FrontMatterError(ValueError):
-    """What is wrong, and in which line of the file, counted from 1."""
+    """A fault, and its line in the file, counted from 1."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
@@ -55,8 +55,7 @@ def split(text: str) -> tuple[str, int, str]:
 
 
 def values(yaml_text: str, first_line: int) -> dict[str, Value]:
-    """The values by their keys. Raises `FrontMatterError` for what is not YAML, no mapping, too long, or has a key
-    twice."""
+    """The values by their keys. Raises `FrontMatterError` if not YAML, no mapping, too long, or with a key twice."""
     if len(yaml_text) > LENGTH:
         raise FrontMatterError(first_line, f"the frontmatter is longer than {LENGTH >> 10} KiB")
     import yaml  # 40 ms, which only skills with frontmatter need

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.skills.shipped import shipped
+from agent.skills.builtin_skills import builtin_skills
 from agent.skills.skill import Skill, manifest
 from wire.text import counted
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Offer(msgspec.Struct, frozen=True):
+class SkillOffer(msgspec.Struct, frozen=True):
     skills: tuple[Skill, ...] = ()
     manifest: str = ""
     """Their list in the system prompt."""
@@ -23,18 +23,18 @@ class Offer(msgspec.Struct, frozen=True):
     """Lines for the user about skills that are left out, and about what of a skill has no effect."""
 
 
-def offer(*, cwd: str, home: Path, with_users: bool) -> Offer:
-    """Those that come with zot, and `with_users` those of the user and of the project."""
+def offer(*, cwd: str, home: Path, with_users: bool) -> SkillOffer:
+    """The skills that come with zot, and `with_users` those of the user and of the project."""
     if not with_users:
-        return _listed(shipped(), [], cwd)
+        return _listed(builtin_skills(), [], cwd)
     from agent.skills.discover import discover  # other runs need not look
 
     found = discover(Path(cwd), home)
     return _listed(found.skills, [str(fault) for fault in found.faults], cwd)
 
 
-def _listed(skills: Sequence[Skill], remarks: list[str], cwd: str) -> Offer:
+def _listed(skills: Sequence[Skill], remarks: list[str], cwd: str) -> SkillOffer:
     listed, unlisted = manifest(skills, cwd)
     if unlisted:
         remarks.append(f"the system prompt has no room for {counted(unlisted, 'skill')} of {len(skills)}: remove some")
-    return Offer(tuple(skills), listed, tuple(remarks))
+    return SkillOffer(tuple(skills), listed, tuple(remarks))

@@ -36,7 +36,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     path: str = ""
     """The absolute path of its SKILL.md; empty for a skill that comes with zot."""
     allowed: tuple[ToolRule, ...] | None = None
-    """What may be called while it is active, besides the tool `skill`. None: it restricts nothing."""
+    """The tools that may be called while it is active, besides `skill`. None: it restricts nothing."""
 
     @property
     def source(self) -> str:
@@ -49,7 +49,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """What the tool `skill` returns."""
+        """The result of the tool `skill`."""
         parts = [f"# Skill: {self.name}", *([self.description] if self.description else []), "---", self.body]
         return "\n\n".join(parts)
 

@@ -22,7 +22,7 @@ MAX_TIMEOUT_S = 7 * 24 * 3600
 """Seconds. A longer timeout is shortened to this."""
 
 
-class Call(msgspec.Struct, frozen=True):
+class BashCall(msgspec.Struct, frozen=True):
     """The checked arguments of one call."""
 
     command: str
@@ -44,7 +44,7 @@ class ShellExit(msgspec.Struct, frozen=True):
         return self.returncode != 0 or self.timed_out_after_s is not None or self.cancelled
 
 
-def decode_call(args: arguments.Arguments) -> Call:
+def decode_call(args: arguments.Arguments) -> BashCall:
     """Read the arguments. A timeout of 0 or less is the default.
 
     Raises ToolError: `command is required`, or `invalid args: …`.
@@ -54,7 +54,7 @@ def decode_call(args: arguments.Arguments) -> Call:
         raise ToolError("command is required")
     if "\0" in command:
         raise ToolError("command must not contain a NUL character")
-    return Call(command, min(timeout, MAX_TIMEOUT_S) if timeout > 0 else DEFAULT_TIMEOUT_S)
+    return BashCall(command, min(timeout, MAX_TIMEOUT_S) if timeout > 0 else DEFAULT_TIMEOUT_S)
 
 
 def result_text(command: str, tail: Tail, ended: ShellExit, log_path: Path | None = None) -> str:

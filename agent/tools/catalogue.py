@@ -98,13 +98,13 @@ EXTENSIONS_RELOAD = ToolSpec(
 )
 
 OF_EXTENSIONS = (EXTENSIONS_MANAGE, EXTENSIONS_RELOAD)
-"""Those of `--copilot`."""
+"""The tools of `--copilot`."""
 
 SPECS = (BASH, EDIT, READ, WRITE)
-"""Those that `--tools` chooses from, sorted by name. Where there are skills, `SKILL` is offered, too."""
+"""The tools that `--tools` chooses from, sorted by name. Where there are skills, `SKILL` is offered, too."""
 
 
-def besides(*, skills: bool, extensions: bool) -> set[str]:
+def conditional_tools(*, skills: bool, extensions: bool) -> set[str]:
     """The names of the built-in tools besides `SPECS`: where there are skills, and where the agent may write
     extensions."""
     return {*([SKILL.name] if skills else ()), *([spec.name for spec in OF_EXTENSIONS] if extensions else ())}

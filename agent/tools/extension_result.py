@@ -28,7 +28,7 @@ OTHER_NAMES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-
 """Wrong and former names of media types, which programs write."""
 
 
-def failed(call_id: str, text: str) -> ToolResult:
+def error_result(call_id: str, text: str) -> ToolResult:
     """An error result with this text."""
     return ToolResult(call_id, (Text(text),), is_error=True)
 
@@ -39,14 +39,14 @@ def extension_result(call_id: str, name: str, answer: ToolAnswer, folder: Path |
     of built-in tools is cut; the whole text goes to a file in `folder`, by default the temporary directory."""
     if answer.frame is None:
         if answer.failure is Failure.TIMEOUT:
-            return failed(call_id, f"extension {name} failed: timeout waiting for {name} ({answer.reason})")
+            return error_result(call_id, f"extension {name} failed: timeout waiting for {name} ({answer.reason})")
         if answer.failure is Failure.CANCELLED:
-            return failed(call_id, f"aborted: {answer.reason}")
+            return error_result(call_id, f"aborted: {answer.reason}")
         if answer.failure is Failure.INVALID_ARGS:
-            return failed(call_id, answer.reason)
-        return failed(call_id, f"extension {name} failed: {answer.reason}")
+            return error_result(call_id, answer.reason)
+        return error_result(call_id, f"extension {name} failed: {answer.reason}")
     parts, is_bad = parts_of(answer.frame.content or (), name)
-    shown = within_bounds(parts, folder)
+    shown = limit_parts(parts, folder)
     return ToolResult(
         call_id, shown or (Text("(extension returned no content)"),), is_bad or bool(answer.frame.is_error)
     )
@@ -98,7 +98,7 @@ POINTER_BYTES = 1024
 """Bytes of room for the last line, which names the file with the whole text."""
 
 
-def within_bounds(parts: tuple[Text | Image, ...], folder: Path | None = None) -> tuple[Text | Image, ...]:
+def limit_parts(parts: tuple[Text | Image, ...], folder: Path | None = None) -> tuple[Text | Image, ...]:
     """The parts as they are if their text has at most `MAX_BYTES` and `MAX_LINES`; else the start of the text, and a
     line that names the file with the whole text."""
     texts = [part.text for part in parts if isinstance(part, Text)]

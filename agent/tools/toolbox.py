@@ -9,7 +9,7 @@ from agent.images.scaler import fit_message, fit_result
 from agent.model.request import ToolSpec
 from agent.skills.allowed_tools import ActiveSkills
 from agent.tools import arguments, bash, catalogue
-from agent.tools.extension_result import extension_result, failed, within_bounds
+from agent.tools.extension_result import error_result, extension_result, limit_parts
 from agent.tools.file_worker.client import CALL_S, FILE_TOOLS, FileTools
 from agent.tools.outcome import ToolError
 from agent.tools.shell.command import ShellCommand, log_folder
@@ -34,9 +34,8 @@ CANCELLED_S = 1.0
 BUILT_IN = {spec.name: spec for spec in catalogue.SPECS}
 
 
-class Waiting(Protocol):
-    """Waits until the predicate holds (True), or until the deadline or an abort (False). The run emits records
-    meanwhile."""
+class Wait(Protocol):
+    """Waits until the predicate holds (True), or the deadline or an abort comes (False). Records are still emitted."""
 
     def __call__(self, predicate: Callable[[], bool], deadline: float) -> bool: ...
 
@@ -110,18 +109,18 @@ class Toolbox:
         return owned is not None and owned.tool.read_only
 
     def begin_prompt(self) -> None:
-        """No skill is active any more."""
+        """Ends the effect of all active skills."""
         self._active_skills = None
 
     def refusal(self, call: ToolCall) -> str:
         """Why the skills that are active do not allow the call, whose arguments are a JSON object; "" if they do."""
         return "" if self._active_skills is None else self._active_skills.refusal(call.name, call.args)
 
-    def run(self, call: ToolCall, args: bytes, wait: Waiting, abort: Abort) -> ToolResult:
+    def run(self, call: ToolCall, args: bytes, wait: Wait, abort: Abort) -> ToolResult:
         """Carries out one call with these arguments, a JSON object. A failed call has a result that says why."""
         return self.run_beside([(call, args)], wait, abort)[0]
 
-    def run_beside(self, calls: Sequence[tuple[ToolCall, bytes]], wait: Waiting, abort: Abort) -> list[ToolResult]:
+    def run_beside(self, calls: Sequence[tuple[ToolCall, bytes]], wait: Wait, abort: Abort) -> list[ToolResult]:
         """Carries out calls at the same time, until all have ended or the abort is requested. If there are several, all
         their tools must be read-only. The results are in the order of the calls."""
         results: list[ToolResult | None] = [None] * len(calls)
@@ -131,17 +130,17 @@ class Toolbox:
         if not wait(lambda: None not in results, float("inf")):
             self._loop.run_until(lambda: None not in results, self._loop.clock() + CANCELLED_S)
         return [
-            failed(call.id, f"aborted: {abort.reason}") if result is None else self.fit_images(call, result, wait)
+            error_result(call.id, f"aborted: {abort.reason}") if result is None else self.fit_images(call, result, wait)
             for (call, _), result in zip(calls, results, strict=True)
         ]
 
-    def fit_images(self, call: ToolCall, result: ToolResult, wait: Waiting) -> ToolResult:
+    def fit_images(self, call: ToolCall, result: ToolResult, wait: Wait) -> ToolResult:
         """The result with images that a model takes. One that cannot be made so is an error of a built-in tool."""
         if not any(isinstance(part, Image) for part in result.content):
             return result
         return fit_result(self._loop, result, wait, is_error=call.name in self._enabled)
 
-    def fit_message(self, images: tuple[Image, ...], wait: Waiting) -> tuple[Image, ...]:
+    def fit_message(self, images: tuple[Image, ...], wait: Wait) -> tuple[Image, ...]:
         """The images of a message, scaled where a model would not take them. Raises `UnfitImageError`."""
         return fit_message(self._loop, images, wait)
 
@@ -150,7 +149,7 @@ class Toolbox:
         index: int,
         call: ToolCall,
         args: bytes,
-        wait: Waiting,
+        wait: Wait,
         abort: Abort,
         results: list[ToolResult | None],
     ) -> None:
@@ -170,7 +169,7 @@ class Toolbox:
             self._extension_tools.begin(
                 call.name,
                 args,
-                lambda text, is_error: ended(ToolResult(call.id, within_bounds((Text(text),)), is_error)),
+                lambda text, is_error: ended(ToolResult(call.id, limit_parts((Text(text),)), is_error)),
             )
         elif call.name in self._enabled:
             ended(self._run_command(call, args, wait, abort))
@@ -187,7 +186,7 @@ class Toolbox:
             owner = self._registered.owner_of(call.name)
             assert owner is not None
             why = owner.failure or "it no longer has this tool"
-            ended(failed(call.id, f"extension {owner.name}/{call.name} failed: {why}"))
+            ended(error_result(call.id, f"extension {owner.name}/{call.name} failed: {why}"))
 
     def stoppables(self) -> Sequence[Stoppable]:
         """The file worker and every shell command: each command may have left processes in the background."""
@@ -199,12 +198,12 @@ class Toolbox:
             if child is not None:
                 child.kill_group(signal.SIGKILL)
 
-    def _run_file_tool(self, call: ToolCall, args: bytes, wait: Waiting) -> ToolResult:
+    def _run_file_tool(self, call: ToolCall, args: bytes, wait: Wait) -> ToolResult:
         pending = self._files.call(call.name, args)
         if not wait(pending.is_done, self._loop.clock() + CALL_S) and not pending.is_done():
             self._files.give_up(pending, Failure.TIMEOUT, f"no answer within {CALL_S:g} s")
         if pending.failure is not None:
-            return failed(call.id, f"{call.name}: {pending.reason}")
+            return error_result(call.id, f"{call.name}: {pending.reason}")
         answer: dict[str, Any] = pending.value
         parts = tuple(
             Text(block["text"]) if block["type"] == "text" else Image(block["mime_type"], block["data"])
@@ -212,11 +211,11 @@ class Toolbox:
         )
         return ToolResult(call.id, parts, answer["is_error"])
 
-    def _run_command(self, call: ToolCall, args: bytes, wait: Waiting, abort: Abort) -> ToolResult:
+    def _run_command(self, call: ToolCall, args: bytes, wait: Wait, abort: Abort) -> ToolResult:
         try:
             request = bash.decode_call(arguments.decode(args))
         except ToolError as error:
-            return failed(call.id, str(error))
+            return error_result(call.id, str(error))
         command = ShellCommand(
             self._loop,
             request,
@@ -235,7 +234,7 @@ class Toolbox:
         try:
             loaded = find_skill(arguments.decode(args), self.skills)
         except ToolError as error:
-            return failed(call.id, str(error))
+            return error_result(call.id, str(error))
         self._active_skills = self._active_skills or ActiveSkills()
         self._active_skills.begin(loaded.name, loaded.allowed)
         return ToolResult(call.id, (Text(loaded.text),))

@@ -11,8 +11,7 @@ from agent.tools.outcome import ToolOutput, os_failure
 
 
 def run(args: arguments.Arguments, cwd: str) -> ToolOutput:
-    """Write all of `content` to `path`, or nothing; a missing `content` is empty. The result is the content. Raises
-    ToolError."""
+    """Write all of `content` to `path`, or nothing; missing is empty. The result is the content. Raises ToolError."""
     _, path = arguments.path(args, cwd)
     content = arguments.text(args, "content")
     _make_directories(os.path.dirname(path))

@@ -1,1 +1,1 @@
-"""What a batch costs, beside the same runs as programs of their own."""
+"""The cost of a batch, beside the same runs as programs of their own."""

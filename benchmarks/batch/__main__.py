@@ -1,4 +1,4 @@
-"""What a batch costs: beside the same runs as programs of their own, a floor, and a disk that need not be safe."""
+"""The cost of a batch, beside the same runs as programs of their own, a floor, and a disk that need not be safe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it costs that nothing is lost: the journal's syncs, and the start on a folder with many results."""
+"""The cost of losing nothing: the journal's syncs, and the start on a folder with many results."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _started(place: Place, argv: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def _held(programs: list[subprocess.Popen[bytes]], api: Api, requests: int) -> int:
-    """Bytes of all processes once so many requests wait for their answers. Ends the programs."""
+    """Bytes of all processes once `requests` requests wait for their answers. Ends the programs."""
     try:
         api.wait_for(requests)
         return sum(uss(pid) or 0 for program in programs for pid in tree(program.pid))

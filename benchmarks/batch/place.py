@@ -130,8 +130,8 @@ class Place:
         return subprocess.Popen(argv, cwd=self.project, env=self.env, stdin=-3, stdout=-3, stderr=subprocess.PIPE)
 
     def batch(self, flags: Sequence[str], runs: int, jobs: int, *, way: str = "") -> Used:
-        """What a run takes while all places of the batch are busy: neither the start nor the end of the batch counts,
-        so some runs more are made. With `way`, of `programs/batch_syncs.py`."""
+        """The cost of a run while all places of the batch are busy: neither the start nor the end of the batch counts,
+        so it makes some more runs. With `way`, of `programs/batch_syncs.py`."""
         warm = max(8, 2 * jobs)
         tasks, rundir = self.tasks(warm + runs + jobs), self.rundir()
         began = time.monotonic()
@@ -157,7 +157,7 @@ class Place:
     # --- the floor ----------------------------------------------------------------------------------------
 
     def floor(self, api_url: str, forks: int, jobs: int, sdk: str = "whole") -> dict[str, Any]:
-        """What `programs/sdk_floor.py` prints."""
+        """The figures that `programs/sdk_floor.py` prints."""
         argv = [sys.executable, str(PROGRAMS / "sdk_floor.py"), api_url, str(forks), str(jobs), sdk]
         found: dict[str, Any] = json.loads(subprocess.run(argv, env=self.env, capture_output=True, check=True).stdout)
         return found

@@ -1,1 +1,1 @@
-"""What Copilot extensions cost under the supervisor, beside a minimal host in Node and the bytes alone."""
+"""The cost of Copilot extensions under the supervisor, beside a minimal host in Node and the bytes alone."""

@@ -1,4 +1,4 @@
-"""What Copilot extensions cost: hooks, tool calls and starts."""
+"""The cost of Copilot extensions: hooks, tool calls and starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who asks the hook and calls the tool of a Copilot extension: a floor of bytes, a minimal host in Node, and zot."""
+"""The callers of the hook and the tool of a Copilot extension: a floor of bytes, a minimal host in Node, and zot."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ LENGTH = re.compile(rb"Content-Length: (\d+)\r\n\r\n")
 
 
 def environment() -> dict[str, str]:
-    """What an extension is started with, whoever starts it."""
+    """The environment of an extension, the same for all contenders."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     return {**kept, "SESSION_ID": SESSION, "EXTENSION_PATH": str(EXTENSION), "COPILOT_SDK_PATH": str(SDK)}
 
 
 def extensions(folder: Path, count: int) -> list[FoundExtension]:
-    """So many of them; only the first one has its tool, as names of tools are taken once."""
+    """That number of extensions; only the first one gets its tool, as a tool's name is registered once."""
     return [
         FoundExtension(
             folder,

@@ -1,1 +1,1 @@
-"""What MCP servers cost under the supervisor, beside the official client of Python and beside zot's own protocol."""
+"""The cost of MCP servers under the supervisor, beside the official client of Python and beside zot's own protocol."""

@@ -1,4 +1,4 @@
-"""Who calls the tool `echo` of a child: a floor of bytes, the supervisor, and the official client of Python."""
+"""The callers of the tool `echo` of a child: a floor of bytes, the supervisor, and the official client of Python."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OPENINGS = {
     "mcp": json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": _INITIALIZE}).encode() + b"\n",
 }
 UP = {"zot": b'"ready"', "mcp": b"serverInfo"}
-"""What a child has written once it takes calls."""
+"""The output of a child once it takes calls."""
 CALLS = {
     "zot": b'{"type":"tool_call","id":"%d","name":"echo","args":' + ARGS + b"}\n",
     "mcp": b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":' + ARGS + b","
@@ -96,7 +96,7 @@ class Bytes:
 
 
 def tool_calls(supervisor: Supervisor) -> ToolCalls:
-    """Those of the one tool that there is."""
+    """Calls of the only tool."""
     (name,) = [name for name in supervisor.registrations.tools() if name.endswith("echo")]
     return ToolCalls(supervisor, name, ARGS)
 

@@ -321,8 +321,8 @@ ANSWERS = {b"tool_call": b"tool_result", b"event_intercept": b"event_intercept_r
 
 
 def fault_at(elapsed: float, name: str, seed: object, quiet_s: float, storm_s: float, fault_s: float) -> "type[Fault]":
-    """The class of the fault at `elapsed` seconds of the run. Each extension begins at another fault. Those that are
-    called flooders have `FLOODS` only."""
+    """The class of the fault at `elapsed` seconds of the run. Each extension begins at another fault. Extensions
+    named flooders have `FLOODS` only."""
     cycle, within = divmod(elapsed, quiet_s + storm_s)
     if within < quiet_s:
         return Fault

@@ -1,5 +1,5 @@
-"""An MCP server that says much at once. Arguments of its tool `bulk`: `size`, the bytes of its result; `pings`, so many
-in one write before the result; `tools`, so many others in its list from now on, which it reports after the result.
+"""An MCP server that writes much at once. Arguments of its tool `bulk`: `size`, the bytes of its result; `pings`, the
+number of pings in one write before it; `tools`, the number of further tools in its list, reported after the result.
 
 argv: [name]
 """

@@ -1,7 +1,7 @@
 """The official client of Python with MCP servers on stdio. It starts ARGV COUNT times, gets the tools of all of them,
 and prints one line of JSON: the seconds that took, its own CPU seconds meanwhile, its memory (RSS) in bytes, its pid,
-and the pids of the servers. Then it reads a number of calls from stdin, calls tool `echo` of the first server so many
-times, and writes the nanoseconds of each as a `uint64`; again and again, until the end of its input.
+and the pids of the servers. Then it reads a number of calls from stdin, calls tool `echo` of the first server that
+often, and writes the nanoseconds of each as a `uint64`; again and again, until the end of its input.
 
 argv: COUNT ARGV…
 """

@@ -93,7 +93,7 @@ class Server:
 
 
 def after_request(data):
-    """What follows the first request; None if it is not whole."""
+    """The bytes after the first request; None if the request is not complete."""
     head, end, body = data.partition(b"\r\n\r\n")
     if not end:
         return None

@@ -1,5 +1,5 @@
-"""`zot batch`: runs the tasks of a file, and looks at what came of them. `command` has the flags; `folder` has
-the commands about the folder of a batch, and `output` what a running batch shows.
+"""`zot batch`: runs the tasks of a file, and shows their results. `command` has the flags; `folder` has
+the commands about the folder of a batch, and `output` the display of a running batch.
 
 Only `zot batch` imports the modules, when it runs or shows its help.
 """

@@ -1,4 +1,4 @@
-"""What the command line of a batch asks for, as values that the batch and its views take."""
+"""The arguments of a batch's command line, as values for the batch and its views."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEFAULT_SEED = 0
 
 
 class BatchArguments(msgspec.Struct, frozen=True, kw_only=True):
-    """A batch, where its tasks are, and what is shown of it."""
+    """The request for a batch, the place of its tasks, and the choice of output."""
 
     request: BatchRequest
     folder: str
@@ -41,11 +41,11 @@ class BatchArguments(msgspec.Struct, frozen=True, kw_only=True):
     has_events: bool = True
     """Whether `as_json` includes the events of the runs."""
     resumes: bool = False
-    """Whether the folder must have a batch to go on with."""
+    """Whether the folder must already hold a batch."""
 
 
 def arguments_from(given: Mapping[str, Any]) -> BatchArguments:
-    """`given` has the parameters of `command.batch`. Raises `CommandLineError`."""
+    """Makes the arguments. `given` has the parameters of `command.batch`. Raises `CommandLineError`."""
     tasks = given["tasks"]
     if tasks == STDIN and given["api_key_file"] == STDIN:
         raise CommandLineError("the tasks and --api-key-file are both -: stdin can be only one of them")

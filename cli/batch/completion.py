@@ -1,4 +1,4 @@
-"""What a shell offers for `zot batch` when a person presses Tab. Nothing here raises or prints."""
+"""Completion of `zot batch` in a shell. Nothing here raises or prints."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def folders(_ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def statuses(_ctx: typer.Context, incomplete: str) -> list[str]:
-    """How a task can have ended."""
+    """The statuses of tasks."""
     from wire.batch.outcome import TaskStatus
 
     words = (*(status.value for status in TaskStatus), "not_run")

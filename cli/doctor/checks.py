@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agent.model.access import AUTH_FILE, AccessError, CredentialKind, find_access
 from agent.providers.auth_file import AuthFileError, read_stored
 from agent.providers.choice import choose
-from agent.providers.user_models import Known, UserModelsError, load
+from agent.providers.user_models import KnownModels, UserModelsError, load_user_models
 from cli.doctor.host_checks import Check, examine_running
 from supervisor.cleanup.reaper import Reaper, ReaperState
 from supervisor.discovery.admission import Admission, Consent
@@ -39,7 +39,7 @@ MIB = 1024 * 1024
 LITTLE_SPACE = 200 * MIB
 NO_SPACE = 10 * MIB
 REAPER_UP_S = 0.05
-"""Seconds. The reaper counts as started after it has run for so long."""
+"""Seconds that the reaper must run to count as started."""
 
 
 def examine() -> list[Check]:
@@ -250,7 +250,7 @@ def _open_files(discovery: Discovery) -> Iterator[Check]:
 
 def _models(home: Path) -> Iterator[Check]:
     try:
-        known = load(home)
+        known = load_user_models(home)
     except UserModelsError as error:
         yield Check("models", FindingLevel.FAIL, str(error), "correct it; zot schema models says what it may have")
         return
@@ -267,9 +267,9 @@ def _access(home: Path) -> Iterator[Check]:
     """The provider, the endpoint and the credential of a run without flags for them. Shows neither a key nor a
     password."""
     try:
-        known = load(home)
+        known = load_user_models(home)
     except UserModelsError:  # another check says so
-        known = Known()
+        known = KnownModels()
     try:
         config = load_config(home)
     except ConfigError:  # another check says so

@@ -1,4 +1,4 @@
-"""The checks of `zot doctor` about what runs: each host, run and MCP server is asked for what is in trouble there."""
+"""The checks of `zot doctor` about running hosts: each host, run and MCP server is asked for its troubles."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class Check(NamedTuple):
     message: str
     advice: str = ""
     host: int | None = None
-    """Pid of the host that it is about."""
+    """Pid of the checked host."""
     extension: str = ""
-    """Name of the extension of that host that it is about."""
+    """Name of the checked extension of that host."""
     kind: str = ""
     """The kind of its alarm, or `not_started`."""
     since: float | None = None
-    """In seconds since the epoch, if that is known."""
+    """In seconds since the epoch; None if unknown."""
 
 
 def examine_running(home: Path, here: Discovery) -> Iterator[Check]:
-    """The checks of all hosts. `here` is what the current folder offers, whose faults other checks tell."""
+    """The checks of all hosts. `here` has the extensions of the current folder; other checks report their faults."""
     yield from _processes(home)
     found = survey()
     told = {os.path.realpath(each.folder) for each in here.skipped}

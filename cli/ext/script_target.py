@@ -17,7 +17,7 @@ from wire.manifest import ManifestError
 
 
 def script_target(path: str) -> FoundExtension:
-    """The extension in this folder. Raises `ManifestError` if there is none, or if no script can be played with it."""
+    """The extension in this folder. Raises `ManifestError` if it is missing, or if no script can be played with it."""
     folder = Path(path)
     if not folder.is_dir() and folder.name == path and _is_server(path):
         raise ManifestError(f"{path} is an MCP server, and this command is for zot's own protocol; try {_test(path)}")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _HelpMixin(Command):
-    """What a command and a group with our help have in common."""
+    """Base of commands and groups that show help in this form."""
 
     def invoke(self, ctx: Context) -> Any:
         try:

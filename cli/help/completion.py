@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from agent.providers.user_models import Known
+    from agent.providers.user_models import KnownModels
 
 ANSWER_S = 0.3
 """Seconds to wait for one host."""
@@ -45,7 +45,7 @@ def _completer(names: Callable[[typer.Context], Iterable[str]]) -> Any:
 
 @_completer
 def installed_extensions(ctx: typer.Context) -> Iterator[str]:
-    """Those of the user and of the project; for `enable` those that are disabled, for `disable` those that are not."""
+    """Extensions of the user and of the project; for `enable` disabled ones, for `disable` enabled ones."""
     wanted = {"enable": False, "disable": True}.get(ctx.info_name or "")
     for name, is_enabled in _find_installed(ctx):
         if wanted is None or is_enabled is wanted:
@@ -54,14 +54,14 @@ def installed_extensions(ctx: typer.Context) -> Iterator[str]:
 
 @_completer
 def project_extensions(ctx: typer.Context) -> Iterator[str]:
-    """Those of the project."""
+    """Extensions of the project."""
     for name, _ in _find_installed(ctx, with_user=False):
         yield name
 
 
 @_completer
 def live_extensions(ctx: typer.Context) -> Iterator[str]:
-    """Those of the host of `--host`, or of all running hosts; for `logs` those that have a log."""
+    """Extensions of the host of `--host`, or of all running hosts; for `logs` extensions with a log."""
     if ctx.info_name == "logs":
         from supervisor.home.zot_home import zot_home
 
@@ -99,7 +99,7 @@ def providers(_ctx: typer.Context) -> Iterator[str]:
 
 @_completer
 def skills(ctx: typer.Context) -> Iterator[str]:
-    """Those that `zot skill list` lists."""
+    """Names of the skills that `zot skill list` lists."""
     from pathlib import Path
 
     from agent.skills.discover import discover
@@ -111,7 +111,7 @@ def skills(ctx: typer.Context) -> Iterator[str]:
 
 @_completer
 def mcp_servers(_ctx: typer.Context) -> Iterator[str]:
-    """Those of the two files, also faulty ones."""
+    """Names of the servers in the two files, also faulty ones."""
     from pathlib import Path
 
     from supervisor.discovery.discover import servers_of
@@ -195,19 +195,19 @@ def _find_installed(ctx: typer.Context, *, with_user: bool = True) -> Iterator[t
                 yield each.manifest.name, each.manifest.is_enabled
 
 
-def _users_models() -> Known:
-    """What the user's file has; a faulty one counts as none."""
-    from agent.providers.user_models import Known, UserModelsError, load
+def _users_models() -> KnownModels:
+    """The models of the user's file; empty if the file is faulty."""
+    from agent.providers.user_models import KnownModels, UserModelsError, load_user_models
     from supervisor.home.zot_home import zot_home
 
     try:
-        return load(zot_home())
+        return load_user_models(zot_home())
     except UserModelsError:
-        return Known()
+        return KnownModels()
 
 
 def _hosts() -> Iterator[Any]:
-    """What each running host says of itself; those that do not answer soon are left out."""
+    """The answer of each running host about itself; hosts that do not answer soon are left out."""
     from supervisor.control.client import ControlClient, ControlError, endpoints
     from supervisor.home.runtime_dir import runtime_dirs
     from wire import control

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wire.stats import ExtensionStats
 
 SURVEY_S = 2.0
-"""Seconds: the longest wait for the answers of all hosts together."""
+"""Maximum wait for the answers of all hosts together, in seconds."""
 NONE_RUNS = "no host is running; start one with zot host"
 HOSTS_NAMED = 10
 
@@ -37,8 +37,8 @@ class SurveyedHost(NamedTuple):
 
 
 def connect(pid: int | None) -> ControlClient:
-    """Connects to the host with this pid; without a pid to the only `zot host`, or if there is none to the only run of
-    an agent. Raises `ControlError`, and `CommandLineError` if several hosts could be meant."""
+    """Connects to the host with this pid; without a pid to the only `zot host`, or without a `zot host` to the only run
+    of an agent. Raises `ControlError`, and `CommandLineError` if several hosts could be meant."""
     if pid is not None:
         return _connect_to(pid)
     found = survey()
@@ -54,7 +54,7 @@ def connect(pid: int | None) -> ControlClient:
 
 
 def keep_only(candidates: Sequence[SurveyedHost], found: Iterable[SurveyedHost]) -> ControlClient | None:
-    """The connection to the candidate, None if there is none or more than one. Closes all other connections of
+    """The connection to the candidate, None unless there is exactly one. Closes all other connections of
     `found`."""
     chosen = candidates[0].client if len(candidates) == 1 else None
     close(host.client for host in found if host.client is not chosen)
@@ -121,7 +121,8 @@ def ask_all(
     expected: type[Expected],
     within_s: float = SURVEY_S,
 ) -> dict[ControlClient, Expected | ControlError]:
-    """The answer or the error of each host. All are asked before the wait, so many hosts take no longer than one."""
+    """The answer or the error of each host. All are asked before the wait, so that several hosts take no longer than
+    one."""
     answers: dict[ControlClient, Expected | ControlError] = {}
     asked: list[tuple[ControlClient, str]] = []
     for client in clients:

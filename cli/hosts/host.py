@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FLUSH_S = 0.5
 LOOK_S = 0.3
-"""Seconds for the other hosts to say which extensions they run."""
+"""Maximum wait for the other hosts' lists of extensions, in seconds."""
 
 
 def run_host(flags: Mapping[str, Any]) -> int:

@@ -75,7 +75,7 @@ class HostLog:
 
 
 class _LineSink:
-    """What structlog takes for a logger: gets each rendered line."""
+    """The logger of structlog: gets each rendered line."""
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
         self._write = write

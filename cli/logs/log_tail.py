@@ -17,9 +17,9 @@ class Piece(NamedTuple):
     """Bytes of one file of a log."""
 
     inode: int
-    """Of the file: it stays the same when the file is renamed."""
+    """The file's inode, which stays the same when the file is renamed."""
     position: int
-    """Of the first byte in the file."""
+    """Position of the first byte in the file."""
     data: bytes
 
 
@@ -124,7 +124,7 @@ class Follower:
         return os.lseek(self._fd, 0, os.SEEK_CUR) if self._fd >= 0 else 0
 
     def read(self) -> list[Piece]:
-        """What has been added since the last call."""
+        """The bytes that were added since the last call."""
         if self._fd < 0:
             self._open_newest(at_end=False)
             if self._fd < 0:

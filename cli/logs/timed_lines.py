@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cli.logs.log_tail import Piece
 
 LONGEST_PARTIAL = 64 * 1024
-"""Bytes after which a line without an end is passed on in parts."""
+"""Maximum length of a line in bytes; a longer one is passed on in parts."""
 NO_TIME = "-"
 
 

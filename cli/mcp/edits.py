@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 STDIO = "stdio"
 STDIN = "-"
 LONGEST = 1024 * 1024
-"""Bytes of an entry on stdin."""
+"""Maximum length of an entry on stdin in bytes."""
 
 
 class AddCommand(HelpCommand):

@@ -1,4 +1,4 @@
-"""What the two files of MCP servers say: their entries, what a run would do with each, and what is not shown of it.
+"""The entries of the two files of MCP servers: what a run would do with each, and which of its values are hidden.
 
 Nothing is started to find out. The format is in `wire.settings.mcp_file`; changes are made by `cli.mcp.file_edit`.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 SCOPES = {McpScope.project: Scope.PROJECT, McpScope.user: Scope.GLOBAL}
-"""In the order in which they take their names."""
+"""Scopes in the order in which their entries take names."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ListedEntry:
     found: FoundExtension | None = None
     """The extension that a run would start; None if it could not."""
     is_disabled: bool = False
-    """Of a faulty one: whether the user wants it skipped anyway."""
+    """Whether a faulty entry is disabled by the user."""
 
     @property
     def is_enabled(self) -> bool:
@@ -63,14 +63,14 @@ class ListedEntry:
 
     @property
     def place(self) -> Path:
-        """What records know it by."""
+        """The path of the entry in records."""
         return self.file / self.name
 
 
 @dataclass(frozen=True)
 class Entries:
     found: tuple[ListedEntry, ...]
-    """Those of the project first, each file in its order."""
+    """Entries of the project first, each file in its order."""
     faults: tuple[str, ...]
     """Files that cannot be read, a line for each."""
 
@@ -108,7 +108,7 @@ def find_entries(name: str, entries: Entries, scope: McpScope | None) -> list[Li
     known = sorted({each.name for each in here})
     which = f" of scope {scope.value}" if scope is not None else ""
     if not known:
-        raise CommandLineError(f"no MCP server {name!r}: there is none{which}; zot mcp add adds one")
+        raise CommandLineError(f"no MCP server {name!r}{which}; zot mcp add adds one")
     raise CommandLineError(no_such(f"MCP server{which}", name, known))
 
 
@@ -118,7 +118,7 @@ def _faulty(fault: EntryFault, scope: McpScope, file: Path) -> ListedEntry:
 
 
 class EntryState(NamedTuple):
-    """What would happen to an entry."""
+    """Whether a run would start the server of an entry, and why not."""
 
     word: str
     """`ok`, `disabled`, `faulty`, `hidden`, `unset`, `itself` or `untrusted`."""

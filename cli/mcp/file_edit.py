@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MODES = {McpScope.user: 0o600, McpScope.project: 0o644}
-"""Of a new file; that of a project less the umask."""
+"""Mode of a new file; for a project's file less the umask."""
 
 
 def put(path: Path, scope: McpScope, key: str, fields: dict[str, Any], *, force: bool) -> bool:

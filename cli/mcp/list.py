@@ -31,7 +31,7 @@ GIVES_WAY = (5, 3, 4, 0)
 RIGHT = (3, 4)
 WIDTH = 13
 COMMAND = 60
-"""Characters of a command line in the table."""
+"""Maximum length of a command line in the table, in characters."""
 
 
 def register(app: typer.Typer) -> None:
@@ -81,7 +81,7 @@ def _run(*, as_json: bool) -> int:
 
 
 def _print_table(found: list[tuple[ListedEntry, EntryState, DefinitionSize | None]], config: Config) -> None:
-    """What is wrong with an entry stands below the table."""
+    """Prints the table, and below it the faults of entries."""
     rows, troubles = [COLUMNS], []
     for each, state, size in found:
         command = "-" if each.entry is None else terminal_text(command_line(each, config), COMMAND)
@@ -209,7 +209,7 @@ def _env(each: ListedEntry, config: Config) -> dict[str, str]:
 
 
 def _variables(each: ListedEntry, config: Config) -> dict[str, str | None]:
-    """What each variable in its texts becomes; None if it is not set."""
+    """The value of each variable in its texts; None if unset."""
     from cli.mcp.entries import HIDDEN
     from supervisor.discovery.environment import is_secret
 

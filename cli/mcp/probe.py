@@ -51,7 +51,7 @@ class ProbeCall(msgspec.Struct):
 
 
 class ServerProbe(msgspec.Struct):
-    """What was seen of a server. Times are seconds since its start."""
+    """The observations of a server. Times are seconds since its start."""
 
     failure: str = ""
     """Why it is not ready; empty if it is."""

@@ -41,7 +41,7 @@ FLUSH_S = 2.0
 class Stdio:
     """The server's ends of the client's pipes, and stderr as a log. Raises `CommandLineError` without stdin or stdout.
 
-    What anybody else of this process prints goes to stderr."""
+    All other output of this process goes to stderr."""
 
     def __init__(self, loop: Loop, flags: Mapping[str, Any]) -> None:
         try:

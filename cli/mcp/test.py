@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 WIDTH = 13
 DESCRIPTION = 60
-"""Characters of a description in the list of tools."""
+"""Maximum length of a description in the list of tools, in characters."""
 
 
 def register(app: typer.Typer) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agent.model import catalogue
 from agent.model.catalogue import PACKAGED, READ, Thinking
 from agent.providers.choice import choose
-from agent.providers.user_models import load
+from agent.providers.user_models import load_user_models
 from cli.columns import align_columns, print_table
 from cli.json_line import print_json
 from cli.terminal import complain
@@ -26,7 +26,7 @@ THINKS = {Thinking.BUDGET: "by budget", Thinking.ADAPTIVE: "by effort", Thinking
 def run(*, as_json: bool) -> int:
     """Prints a line for each model; returns the exit status. Raises `ConfigError` and `UserModelsError`."""
     home = zot_home()
-    known = load(home)
+    known = load_user_models(home)
     choice = choose(None, None, load_config(home), known)
     catalogue.use(known.models)
     default = (choice.provider.name, choice.model)

@@ -1,4 +1,4 @@
-"""`zot login` and `zot logout`. No line of them has a part of a key, but for an error of a server that quotes a short
+"""`zot login` and `zot logout`. Their output has no part of a key, except for an error of a server that quotes a short
 one."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from agent.model.catalogue import find, use
 from agent.providers.auth_file import NAME, read_stored, remove_entry, store_key
 from agent.providers.choice import REPLAY, ChoiceError, choose
 from agent.providers.key_file import STDIN, read_key
-from agent.providers.user_models import load
+from agent.providers.user_models import load_user_models
 from cli.os_errors import UnableError
 from cli.terminal import ask, complain, is_attended
 from supervisor.home.config import Config, load_config
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
     from agent.model.access import Access
     from agent.model.presets import Preset
-    from agent.providers.user_models import Known
+    from agent.providers.user_models import KnownModels
 
 LINE = 1000
-"""Characters of a message."""
+"""Maximum length of a message in characters."""
 
 
 def run_login(name: str, *, model: str | None, base_url: str | None, has_probe: bool) -> int:
     """Asks for the key, tries it, and stores it; returns the exit status. Raises `UnableError` and what the modules of
     `agent.providers` raise."""
     home = zot_home()
-    known = load(home)
+    known = load_user_models(home)
     preset = _preset(name, known)
     if preset.name in known.without_credential:
         raise UnableError(f'models.json says "auth": "none" for {preset.name}: no key would be sent', Status.USAGE)
@@ -68,14 +68,14 @@ def run_logout(name: str) -> int:
     removed = remove_entry(home, name)
     if not removed:
         try:
-            _preset(name, load(home))
+            _preset(name, load_user_models(home))
         except ChoiceError as error:  # a slip, unless the file has something under that name
             raise UnableError(str(error), Status.USAGE) from None
     print(printable(f"{name}: {f'removed its {removed} from' if removed else 'nothing is stored in'} {home / NAME}"))  # noqa: T201
     return 0
 
 
-def _preset(name: str, known: Known) -> Preset:
+def _preset(name: str, known: KnownModels) -> Preset:
     if name == REPLAY:
         raise UnableError("replay is no server: it has no key", Status.USAGE)
     if name not in known.providers and name not in known.unusable:
@@ -83,7 +83,7 @@ def _preset(name: str, known: Known) -> Preset:
     return choose(name, None, Config(), known).provider
 
 
-def _model_of(preset: Preset, known: Known, home: Path) -> str:
+def _model_of(preset: Preset, known: KnownModels, home: Path) -> str:
     """The model to ask for one token: the cheapest of Anthropic's, else what a run would use, or any of models.json."""
     from agent.providers.probe import CHEAPEST
 
@@ -109,15 +109,15 @@ def _key(preset: Preset) -> str:
 
 
 def _try(access: Access, model: str) -> str:
-    """What became of the trial, in words. Raises `UnableError` if the key is not to be stored."""
-    from agent.providers.probe import Outcome, probe
+    """The result of the trial, in words. Raises `UnableError` if the key is not to be stored."""
+    from agent.providers.probe import ProbeOutcome, probe
 
     complain("login", f"asking {access.endpoint.shown} for one token of {model} …")
     tried = probe(access, model)
     said = one_line(tried.said, LINE)
-    if tried.outcome is Outcome.REFUSED:
+    if tried.outcome is ProbeOutcome.REFUSED:
         raise UnableError(f"{said}; nothing was stored", Status.AUTHENTICATION)
-    if tried.outcome is Outcome.UNKNOWN and not _confirm_storing(said):
+    if tried.outcome is ProbeOutcome.UNKNOWN and not _confirm_storing(said):
         raise UnableError(f"{said}; nothing was stored: --no-probe stores it without a trial", Status.ERROR)
     return said
 

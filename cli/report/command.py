@@ -54,7 +54,7 @@ def make_report(
             mode = 0o600 if output is None else mode  # in RUNDIR all is for the user only
             page = _batch_page([source, *more], target, pages, mode, prefer)
         elif pages is not None:
-            raise InputError("--pages is for the folder of a batch, which has tasks; RUN is none")
+            raise InputError("--pages needs the folder of a batch; RUN is no such folder")
         else:
             target = _target(source, output)
             page = render(read_recording(source), source_name=os.path.basename(source), version=VERSION)
@@ -78,7 +78,7 @@ def is_batch(path: str) -> bool:
 
 
 def _batch_page(sources: Sequence[str], target: str | None, pages: int | None, mode: int, prefer: Prefer | None) -> str:
-    """The page of a batch. Those of its tasks are written beside `target`. Raises `InputError`, `OSError`."""
+    """The page of a batch. The pages of its tasks are written beside `target`. Raises `InputError`, `OSError`."""
     from cli.report.batch.pages import BatchPages
     from cli.report.batch.selection import PAGES
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agent.sessions.export.html_parts import escaped
-from agent.sessions.export.wording import visible
+from agent.sessions.export.html_parts import escape_html
+from agent.sessions.export.labels import visible
 
 NAME_CHARACTERS = 64
 """The longest name that a manifest may have. A recording may hold longer names."""
@@ -18,7 +18,7 @@ def text(value: object, most: int = TEXT_CHARACTERS) -> str:
     shown = str(value)
     if len(shown) > most:
         shown = shown[: most - 1] + "…"
-    return escaped(shown)
+    return escape_html(shown)
 
 
 def script_data(value: Any) -> str:

@@ -43,7 +43,7 @@ TYPES: dict[Kind, Any] = {
 READERS: dict[Kind, Callable[[str], float]] = {
     Kind.WAIT: seconds_from, Kind.LIMIT: limit_from, Kind.DOLLARS: dollars_from, Kind.SIZE: bytes_from,
 }  # fmt: skip
-"""What makes a value of the text, for kinds that typer does not know."""
+"""Parsers of the text, for kinds of values that typer does not know."""
 
 
 def with_flags(flags: tuple[Flag, ...]) -> Callable[[Callable[..., None]], Callable[..., None]]:

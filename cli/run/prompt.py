@@ -15,7 +15,7 @@ class PromptError(ValueError):
 
 
 class StdinKind(Enum):
-    """What descriptor 0 is."""
+    """The kind of descriptor 0."""
 
     TERMINAL = "terminal"
     FILE = "file"
@@ -37,7 +37,7 @@ class StdinUse(Enum):
 
 
 class PromptPlan(msgspec.Struct, frozen=True):
-    """What the text of the prompt is made of."""
+    """The parts of the prompt's text."""
 
     before: str
     """The words that stand before what is piped."""
@@ -48,7 +48,7 @@ class PromptPlan(msgspec.Struct, frozen=True):
 
 
 def plan_prompt(words: tuple[str, ...], kind: StdinKind, *, no_stdin: bool, has_images: bool = False) -> PromptPlan:
-    """What to read for these words. Raises `PromptError`.
+    """The parts of a prompt with these words. Raises `PromptError`.
 
     Without words the prompt is on stdin, and `-` among them asks for it. Otherwise only a pipe or a socket is read: a
     file is also the stdin of each command in a loop over that file. Images are a prompt without any text: then a pipe

@@ -24,7 +24,7 @@ class FlagError(ValueError):
 
 
 def request_from(parameters: Mapping[str, Any]) -> RunRequest:
-    """Makes a request from the parameters of `command.root`; those that are None or absent keep their defaults. Raises
+    """Makes a request from the parameters of `command.root`; a missing one, or None, keeps its default. Raises
     `FlagError`."""
     from agent.options import RunRequest
     from agent.run_flags import FIELDS
@@ -79,7 +79,7 @@ def dollars_from(text: str) -> float:
 
 
 class OutputForm(Enum):
-    """What stdout gets."""
+    """The form of the output on stdout."""
 
     TEXT = "text"
     """The final answer."""
@@ -92,7 +92,7 @@ class OutputForm(Enum):
 
 
 class RunOutput(msgspec.Struct, frozen=True):
-    """Files are None if no flag names one."""
+    """The outputs of a run. A file is None if no flag names it."""
 
     form: OutputForm
     answer_file: str | None = None
@@ -100,8 +100,8 @@ class RunOutput(msgspec.Struct, frozen=True):
 
 
 def output_from(parameters: Mapping[str, Any]) -> RunOutput | None:
-    """What the parameters of `command.root` ask for; None if they ask for no run. Raises `FlagError` for flags that
-    exclude each other."""
+    """The output that the parameters of `command.root` ask for; None if they ask for no run. Raises `FlagError` for
+    flags that exclude each other."""
     json, text, rpc = (bool(parameters.get(name)) for name in ("json", "print", "rpc"))
     shape = parameters.get("output_format")
     answer_file, summary_file = parameters.get("output"), parameters.get("summary")

@@ -35,7 +35,7 @@ class RunPrinter:
     def __init__(self) -> None:
         self._console = RaisingConsole(highlight=False, width=max(NARROWEST, page_width()))
         self.on_broken: Callable[[str], None] = lambda _reason: None
-        """Called once when stdout cannot be written any more: with "" if its reader has gone, else with the reason."""
+        """Called once when stdout can no longer be written: with "" if its reader has gone, else with the reason."""
         self._broken = False
         self._calls: dict[str, events.ToolCall] = {}
 
@@ -74,7 +74,7 @@ class RunPrinter:
         self._print(Text(summary, style="bold" if result.exit_code == 0 else "bold red"))
         if not result.extensions:
             return
-        self._print(Text("What each extension cost", style="bold"))
+        self._print(Text("Cost of each extension", style="bold"))
         rows = [HEADINGS, *(_cells(name, used) for name, used in result.extensions.items())]
         heading, *lines = fit_columns(rows, self._console.width, GIVES_WAY, right=range(1, len(HEADINGS) - 1))
         self._print(Text(heading, style="dim"))

@@ -20,7 +20,7 @@ TITLE = 60
 
 
 class NoChoiceError(Exception):
-    """There is nothing to choose from, or nobody to ask; the text says so."""
+    """There is no session to choose, or no terminal to ask on; the text says which."""
 
 
 def ask(cwd: str | None, home: Path) -> str | None:
@@ -29,7 +29,7 @@ def ask(cwd: str | None, home: Path) -> str | None:
     folder = os.path.abspath(cwd or os.curdir)
     if not can_ask():
         raise NoChoiceError(
-            "--resume without an ID asks on a terminal, and there is none here: give the ID (zot session list), or"
+            "--resume without an ID needs a terminal to ask on: give the ID (zot session list), or"
             " --continue for the newest session"
         )
     if not (found := _sessions(home, folder)):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FIRST_BYTE_S = 3.0
-"""So long a pipe that nobody asked for may take for its first byte."""
+"""Maximum wait in seconds for the first byte of a pipe that the words do not name."""
 QUIET_S = 60.0
 """So long it may then take for the next."""
 LARGEST_BYTES = 32 << 20
@@ -99,12 +99,12 @@ class StdinReader:
                 return bytes(piped)
             piped += piece
             if len(piped) > LARGEST_BYTES:
-                raise PromptError(f"stdin is longer than {LARGEST_BYTES >> 20} MiB: no model takes so much")
+                raise PromptError(f"stdin is longer than {LARGEST_BYTES >> 20} MiB: more than any model takes")
             if reading is StdinUse.OFFERED:
                 next_byte = self._clock() + QUIET_S
 
     def _piece(self, until: float) -> bytes | None:
-        """What comes next, nothing at the end; None if nothing comes until then. Raises `PromptError`."""
+        """The next bytes, empty at the end; None if nothing comes until the time `until`. Raises `PromptError`."""
         while True:
             try:
                 left = None if until == inf else max(0.0, until - self._clock())
@@ -116,7 +116,7 @@ class StdinReader:
 
 
 def kind_of(fd: int) -> StdinKind:
-    """What the descriptor is."""
+    """The kind of the descriptor."""
     try:
         mode = os.fstat(fd).st_mode
     except OSError:  # closed

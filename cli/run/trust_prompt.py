@@ -32,7 +32,7 @@ CHOICES = " [y]es, [N]o, [a]ll, [s]how its files: "
 def ask(explicit: tuple[str, ...], cwd: str, home: Path, mcp_configs: tuple[str, ...] = ()) -> Consent:
     """Asks about each extension of the project that is not trusted, and records a yes. Asks only if stdin and stderr
     are a terminal and this process is in the foreground; otherwise none of these extensions is started. Of the user's
-    Copilot extensions the run tells in one line: nobody wants to be asked of them in each project.
+    Copilot extensions the run tells in one line: a question about them in each project would annoy.
 
     The end of input means no. Raises `KeyboardInterrupt`.
     """
@@ -108,8 +108,8 @@ def card(found: FoundExtension, judged: TrustJudgement, config: Config, environ:
 
 
 def environment_lines(manifest: Manifest, config: Config, environ: Mapping[str, str]) -> Iterator[str]:
-    """What the extension asks for, which secrets of `environ` it gets, and which it does not get. Of the other
-    variables it gets all, or under the policy `minimal` those that are named."""
+    """Lines about the variables that the extension asks for, and the secrets of `environ` that it gets and does not
+    get. It gets all other variables, or under the policy `minimal` only the named ones."""
     from supervisor.discovery.environment import NEVER, given_secrets, is_secret, may_have, policy_of, withheld_secrets
 
     if manifest.env:
@@ -172,7 +172,7 @@ def answer_to(question: str, content: Content) -> str:
 
 
 def read_line() -> str | None:
-    """What the user types, in lower case; None at the end of input. Raises `KeyboardInterrupt`."""
+    """The line that the user types, in lower case; None at the end of input. Raises `KeyboardInterrupt`."""
     try:
         data = os.read(0, 4096)
     except OSError:

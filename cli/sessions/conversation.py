@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.sessions.export.conversation import Call, Entry, Note, Part, Result, Summary, conversation_of
-from agent.sessions.export.wording import (
+from agent.sessions.export.conversation import (
+    CallPart,
+    ConversationEntry,
+    NotePart,
+    Part,
+    ResultPart,
+    SummaryEntry,
+    conversation_of,
+)
+from agent.sessions.export.labels import (
     clock_of,
     fault_text,
     image_text,
@@ -49,7 +57,7 @@ def lines_of(history: History, *, full: bool, style: bool) -> Iterator[str]:
         yield from printable(visible(history.summary)).split("\n")
     for step in conversation_of(history):
         yield ""
-        yield from page.entry(step) if isinstance(step, Entry) else page.summary(step)
+        yield from page.entry(step) if isinstance(step, ConversationEntry) else page.summary(step)
     yield ""
     yield page.styled(DIM, f"{len(history.messages)} messages, {usage_text(info.usage)}")
 
@@ -62,13 +70,13 @@ class _TextPage:
     def styled(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self._style and text else text
 
-    def entry(self, entry: Entry) -> Iterator[str]:
+    def entry(self, entry: ConversationEntry) -> Iterator[str]:
         head = self.styled(COLOURS[entry.role], f"[{entry.number}] {ROLES[entry.role]}")
         yield f"{head}  {self.styled(DIM, clock_of(entry.time))}".rstrip()
         for part in entry.parts:
             yield from self._part(part)
 
-    def summary(self, summary: Summary) -> Iterator[str]:
+    def summary(self, summary: SummaryEntry) -> Iterator[str]:
         yield self.styled(BOLD, f"--- {summary.title} ---")
         for text in summary.texts:
             yield from self._some(text, DIM)
@@ -85,16 +93,16 @@ class _TextPage:
                 else:
                     yield self.styled(DIM, "  thought" if text else "  thought, encrypted")
                     yield from self._some(text, DIM)
-            case Call(name, args):
+            case CallPart(name, args):
                 yield f"  {self.styled(BOLD, 'call')} {short_text(name, 200)}"
                 for argument, value in named_arguments(args):
                     yield from self._argument(argument, value)
-            case Result():
+            case ResultPart():
                 yield from self._result(part)
-            case Note(text, is_bad):
+            case NotePart(text, is_bad):
                 yield f"  {self.styled(RED if is_bad else DIM, short_text(text))}"
 
-    def _result(self, result: Result) -> Iterator[str]:
+    def _result(self, result: ResultPart) -> Iterator[str]:
         word = self.styled(RED, "error") if result.is_error else self.styled(BOLD, "result")
         yield f"  {word} of {short_text(result.tool, 200)}"
         for part in result.content:

@@ -80,7 +80,7 @@ def _remove(where: str, names: list[str], *, yes: bool) -> int:
         return status
     if not yes:
         if not is_attended():
-            raise CommandLineError("nobody can be asked whether to remove them; --yes removes them")
+            raise CommandLineError("no terminal to ask whether to remove them; --yes removes them")
         if not _is_wanted(list(chosen.values())):
             say("nothing is removed")
             return status

@@ -70,7 +70,7 @@ def complain(command: str, text: str) -> None:
 
 
 def folder(cwd: str | None) -> str:
-    """The absolute path of `--cwd`. It need not exist any more: its sessions do. Raises `CommandLineError`."""
+    """The absolute path of `--cwd`. The folder itself may be gone: its sessions are not. Raises `CommandLineError`."""
     from cli.choices import CommandLineError
 
     if cwd is not None and not cwd.strip():
@@ -153,7 +153,7 @@ def short_id(info: SessionInfo) -> str:
 
 
 def terminal_width() -> int | None:
-    """Columns of the terminal on stdout; None where it is none, or $COLUMNS does not say so."""
+    """Columns of the terminal on stdout; None if stdout is no terminal, unless $COLUMNS is set."""
     import os
 
     from cli.terminal import page_width, table_width

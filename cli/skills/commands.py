@@ -17,7 +17,7 @@ from wire.suggestions import no_such
 from wire.text import one_line, printable
 
 if TYPE_CHECKING:
-    from agent.skills.discover import Discovery
+    from agent.skills.discover import SkillDiscovery
     from agent.skills.skill import Skill
 
 COLUMNS = ("name", "source", "allowed tools", "description")
@@ -57,8 +57,8 @@ def show_skill(name: str, cwd: str | None) -> int:
     return Status.USAGE.exit_code
 
 
-def _find_skills(cwd: str | None, command: str) -> Discovery | None:
-    """All skills, with a line on stderr for each fault; None if the folder is none."""
+def _find_skills(cwd: str | None, command: str) -> SkillDiscovery | None:
+    """All skills, with a line on stderr for each fault; None if `cwd` is no folder."""
     if cwd is not None and not cwd.strip():
         say(f"zot skill {command}: --cwd is empty: give it a value, or leave it out")
         return None

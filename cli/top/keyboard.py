@@ -10,7 +10,7 @@ import tty
 SEQUENCE_S = 0.05
 """Seconds. If nothing follows an escape character for so long, the user has pressed the Escape key."""
 SUSPEND = b"\x1a"
-"""What Ctrl-Z sends where it is no signal."""
+"""The byte that Ctrl-Z sends where it is no signal."""
 _NAMES = {
     "A": "up",
     "B": "down",

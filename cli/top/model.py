@@ -196,7 +196,7 @@ ABOUT_ONE = frozenset({Mode.CONFIRM, Mode.DETAILS, Mode.LOGS})
 
 @dataclass(frozen=True)
 class TopView:
-    """What the user has chosen: the sort column, its direction, the filter, the rows and the mode."""
+    """The user's choices: the sort column, its direction, the filter, the rows and the mode."""
 
     sort: str = "cpu"
     reverse: bool = False

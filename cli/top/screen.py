@@ -43,7 +43,7 @@ HELP = (
 
 
 class SelectedExtension(NamedTuple):
-    """What is known of the selected extension."""
+    """The data of the selected extension."""
 
     facts: Sequence[str]
     """The lines of its status."""
@@ -189,7 +189,7 @@ def footer(view: TopView, *, shown: int, passing: int, total: int, width: int) -
 
 
 def _footer_of(left: str, keys: Sequence[str], width: int) -> Text:
-    """What is shown on the left, and on the right the first of `keys` that fits, else the last."""
+    """The text `left`, and on the right the first of `keys` that fits, else the last."""
     hint = next((text for text in keys if cell_len(left) + 2 + cell_len(text) <= width), keys[-1])
     room = width - cell_len(left) - cell_len(hint)
     return _cut(Text.assemble(left, " " * max(2, room), (hint, "dim")), width)

@@ -94,7 +94,7 @@ class TabSession(NoHostCalls):
     def _on_out(self, call_id: str, text: str) -> Message | None:
         lines = self._results.get(call_id)
         if lines is None:
-            return Remarked(f"a line of the result {call_id[:20]!r}, which nobody waits for")
+            return Remarked(f"a line of the result {call_id[:20]!r}, which no request waits for")
         lines.append(text)
         if sum(map(len, lines)) > RESULT_LIMIT or len(lines) > RESULT_LIMIT // 64:
             return self._lost("out", [call_id], f"a result has more than {RESULT_LIMIT} characters, or too many lines")
@@ -105,7 +105,7 @@ class TabSession(NoHostCalls):
         return (self._lost(word, fields, f"a line of {dropped.size} bytes; {dropped.limit} are allowed"),), b""
 
     def _lost(self, word: str, fields: list[str], why: str) -> Message:
-        """What could not be read. With its id, a request that it should have answered fails at once."""
+        """Reports an unreadable line. With its id, the request that it should have answered fails at once."""
         call_id = fields[0] if fields and word in ANSWERS else None
         self._results.pop(call_id or "", None)
         return frames.Malformed(why, ANSWERS.get(word), call_id)
@@ -139,7 +139,7 @@ class TabSession(NoHostCalls):
     def stop(self) -> bytes:
         return b""  # the end of its input stops a loop of `read`
 
-    # What this protocol does not have.
+    # This protocol has none of these.
     def invoke(self, call_id: str, command: str, args: str) -> bytes:
         raise UnsendableError("this protocol has no commands")
 
@@ -173,7 +173,7 @@ def schema_of(parameters: list[str]) -> msgspec.Raw:
 
 
 class TabDialect(Dialect):
-    """What the host is told of all extensions of this dialect."""
+    """The abilities of all extensions of this dialect, for the host."""
 
     observable: frozenset[str] = frozenset()
     guardable = frozenset({"tool_call"})

@@ -2,8 +2,8 @@
 
     ANTHROPIC_API_KEY=… python functions.py "Who has not paid? Remind them."
 
-A function becomes a tool by its type hints and its docstring. It runs in this process, in a thread. What it raises, the
-model reads; a `ToolError` is the plain text, any other exception is a bug, with a traceback on stderr, too.
+A function becomes a tool by its type hints and its docstring. It runs in this process, in a thread. The model
+reads its exceptions: a `ToolError` as plain text; any other one is a bug, and stderr gets its traceback, too.
 """
 
 import sys

@@ -3,7 +3,7 @@
     ANTHROPIC_API_KEY=… python guard.py "How many lines of Python are in this folder?"
 
 The guard lives in this process, and the agent waits for its verdict: allow, refuse, or none, if it is late or broken.
-What none means is `on_failure`.
+`on_failure` says how none counts.
 """
 
 import re
@@ -33,7 +33,7 @@ def judge(call: ToolCall) -> Allow | Block:
     print(f"\nMay it run `{command}`? [y/N] ", end="", flush=True)
     is_answered, _, _ = select.select([sys.stdin], [], [], PERSON_S)
     if not is_answered:
-        return block(f"nobody has answered within {PERSON_S} s")
+        return block(f"no answer within {PERSON_S} s")
     return allow() if sys.stdin.readline().strip().lower() in ("y", "yes") else block("the user does not want it")
 
 

@@ -1,1 +1,1 @@
-"""Batches for programs: many prompts, each in a process of its own."""
+"""Batches for programs: many prompts, each in its own process."""

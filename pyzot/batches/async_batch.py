@@ -1,4 +1,4 @@
-"""`AsyncBatch`: many tasks in, their results out as they come. A client of `zot batch --json` in a child process.
+"""`AsyncBatch`: runs many tasks and returns results as they come. A client of `zot batch --json` in a child process.
 
 asyncio: for programs with asyncio. `python -m wire.rpc.blocking_half` writes `Batch` from it, for all others.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 
-from ..connection.async_waits import come, gone, next_item
+from ..connection.async_waits import next_item, wait_answer, wait_gone
 from .client import BatchClient
 
 TYPE_CHECKING = False
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class AsyncBatch:
-    """Runs tasks, each in a process of its own, and gives their results as they come. Options are the flags of
-    `zot batch`, by their names.
+    """Runs tasks, each in its own process, and returns their results as they come. Options are the flags of `zot
+    batch`, by their names.
 
         async with AsyncBatch(["Is 91 prime?", "Is 97 prime?"], "runs/primes", jobs=4) as batch:
             async for result in batch:
@@ -31,12 +31,12 @@ class AsyncBatch:
         print(batch.summary.cost_usd)
 
     A task is a prompt, or a mapping with the fields of a task (`zot schema batch.task`). `folder` keeps the results:
-    the same tasks with the same folder go on where an earlier batch has ended, and what is done is not run again.
+    the same tasks with the same folder continue an earlier batch, and finished tasks do not run again.
 
     All methods may be called from any thread. In a forked process the copy is closed.
 
-    asyncio: it belongs to no loop, each call waits in the loop that it is made in. A task that is cancelled while it
-    waits for a result changes nothing: the batch goes on, and the result is the next one's.
+    asyncio: it belongs to no loop: each call waits in its caller's loop. Cancelling a task that waits for a result
+    changes nothing: the batch goes on, and the next call gets the result.
     """
 
     def __init__(
@@ -53,14 +53,14 @@ class AsyncBatch:
         """Takes all tasks and starts the batch.
 
         - `on_event`: gets the id of a task, the number of the attempt, and an event of its run, for each event of each
-          run, in a thread of the batch. While it works, the runs may have to wait;
-        - `on_stderr`: gets the lines for a person, in the same thread, also one for each task. Default: only what there
-          is to say about the batch itself, to `sys.stderr`;
+          run, in a thread of the batch. The runs may have to wait for it;
+        - `on_stderr`: gets the lines for a person, in the same thread, one for each task among them. Default: only
+          lines about the batch itself are written, to `sys.stderr`;
         - `env`: added to the environment of the batch;
-        - `program`: the command line that is run instead of this Python's zot, before `batch` and the flags.
+        - `program`: the command line to run instead of this Python's zot, without `batch` and the flags.
 
-        Raises `TypeError` for a wrong option and for what is no task, `ValueError` for more than 256 MiB of tasks, and
-        `OSError` if the program cannot be started. What `zot batch` finds wrong is raised with the first result."""
+        Raises `TypeError` for a wrong option or task, `ValueError` for more than 256 MiB of tasks, and `OSError` if the
+        program cannot be started. Faults that `zot batch` finds are raised with the first result."""
         self._is_closed = True
         self._client = BatchClient(
             tasks, folder, options, on_event=on_event, on_stderr=on_stderr, env=env, program=program
@@ -71,16 +71,16 @@ class AsyncBatch:
         return self
 
     async def __anext__(self) -> TaskResult:
-        """The final result of the next task: first of those that an earlier batch has done, in their order, then of the
-        others as they end. Each is given once, to whichever iteration asks first; at the end none of the batch's
-        processes is left. A failed task is a result like any other. Tasks that did not end (`summary` says why) have
-        none.
+        """Returns the final result of the next task: first of the tasks that an earlier batch finished, in their order,
+        then of the others as they end. Each result is returned once, to the first iteration that asks; at the end none
+        of the batch's processes is left. A failed task has a result, too. Tasks that did not end (`summary` says why)
+        have no result.
 
         Raises `BatchError` if the batch has not begun (`exit_status` 2: a task or an option is wrong) or could not go
-        on, `ProtocolError` if the program is no `zot batch`, `ClosedError` after `close`, and `BusyError` in
+        on, `ProtocolError` if the program is not `zot batch`, `ClosedError` after `close`, and `BusyError` in
         `on_event`."""
         self._client.check_reader()
-        await come(self._client.begun, None)
+        await wait_answer(self._client.begun, None)
         for inbox in self._client.inboxes():
             result: TaskResult | None = await next_item(inbox)
             if result is not None:
@@ -90,32 +90,31 @@ class AsyncBatch:
 
     @property
     def summary(self) -> BatchSummary | None:
-        """How the batch has ended: the reason, statuses, tokens and dollars of all tasks, those of earlier batches
-        included. None until then."""
+        """The end of the batch: the reason, and the statuses, tokens and dollars of all tasks, earlier batches
+        included. None until it has ended."""
         return self._client.summary
 
     async def wait(self) -> BatchSummary:
-        """Waits for the end. Results that come meanwhile are not kept in memory; an iteration after it reads them from
-        the folder. Raises as an iteration does."""
+        """Waits for the end. Results that come meanwhile are not kept in memory; a later iteration reads them from the
+        folder. Raises the same errors as an iteration."""
         self._client.begin_wait()
-        await come(self._client.process.ended, None)
+        await wait_answer(self._client.process.ended, None)
         return self._client.ended_summary()
 
     def drain(self) -> None:
-        """Starts no more tasks; those that run end by themselves, and the iteration with them. Waits for nothing, and
-        may be called from anywhere."""
+        """Starts no more tasks; running ones end by themselves, and then the iteration ends. Does not wait, and may be
+        called from anywhere."""
         self._client.drain()
 
     def stop(self) -> None:
-        """Aborts the runs; their tasks are run again when the batch goes on. Waits for nothing, and may be called from
-        anywhere."""
+        """Aborts the runs; a continued batch runs their tasks again. Does not wait; may be called from anywhere."""
         self._client.stop()
 
     # --- the end --------------------------------------------------------------------------------------------
 
     @property
     def pid(self) -> int:
-        """Of the batch's process."""
+        """The pid of the batch's process."""
         return self._client.process.pid
 
     async def close(self) -> None:
@@ -128,7 +127,7 @@ class AsyncBatch:
         self._is_closed = True
         self._client.begin_close()
         for process in self._client.processes():
-            await gone(process)
+            await wait_gone(process)
 
     async def __aenter__(self) -> Self:
         return self

@@ -1,6 +1,5 @@
-"""The conversation with a running `zot batch`: its records, its results, and what it is told to do.
-
-The same for programs with threads and with asyncio.
+"""The conversation with a running `zot batch`: its records, its results, and requests to drain or stop it. Shared by
+programs with threads and with asyncio.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     OnEvent = Callable[[str, int, AnyEvent], None]
 
 OWN = frozenset({"batch_start", "task_start", "task_paused", "task_resumed", "task_end", "batch_end"})
-"""The types of the batch's own records; the others are of runs."""
+"""Types of the batch's own records; all others are records of runs."""
 FOREIGN = "this batch belongs to the process that this one was forked from"
 CLOSED = "the batch is closed"
 KILL_RUNS_S = 8.0
@@ -40,13 +39,12 @@ KILL_RUNS_S = 8.0
 
 
 class BatchProcess(EngineProcess):
-    """`zot batch` as a child process. It reads nothing but its tasks, so signals tell it what to do.
-
-    Raises as `EngineProcess`. Its end is always at once: the runs are stopped, and run again another time.
+    """`zot batch` as a child process. It reads only its tasks, so it is controlled by signals. Raises the same errors
+    as `EngineProcess`. It always ends at once: the runs are stopped, and run again when the batch is continued.
     """
 
     _is_told = False
-    """It was told to stop: one more signal would kill the runs."""
+    """Whether it was told to stop: one more signal would kill the runs."""
 
     def drain(self) -> None:
         """Starts no more tasks."""
@@ -69,8 +67,8 @@ class BatchProcess(EngineProcess):
 
 
 class BatchClient:
-    """A batch and what comes of it. Raises `TypeError` and `ValueError` for a wrong option or task, and `OSError` if
-    the program cannot be started."""
+    """A batch and its results. Raises `TypeError` and `ValueError` for a wrong option or task, and `OSError` if the
+    program cannot be started."""
 
     def __init__(
         self,
@@ -85,17 +83,17 @@ class BatchClient:
     ) -> None:
         self.summary: BatchSummary | None = None
         self.failure: ZotError | None = None
-        """Why it has not ended in good order; None while it runs, too."""
+        """Why it did not end in good order; None if it did, and while it runs."""
         self._on_event = on_event
         self._on_stderr = on_stderr
         self._early: list[str] = []
-        """Lines of stderr before the batch has begun, if the program does not take them."""
+        """Lines of stderr before the batch has begun, if the program has no `on_stderr`."""
         self.begun = PendingAnswer("the start of the batch")
-        """Its data is that of `batch_start`."""
+        """Its data are the members of `batch_start`."""
         self._is_closed = False
         self._folder_lock = threading.Lock()
         self._folders: dict[str, FolderResults] = {}
-        """Those that were begun: `earlier` and `left`."""
+        """The folder results that have begun, by name: `earlier` and `left`."""
         lines, ids = lines_of(tasks)
         self._given = GivenResults(ids)
         self._live = LiveResults(self._given)
@@ -117,8 +115,7 @@ class BatchClient:
     # --- results --------------------------------------------------------------------------------------------
 
     def inboxes(self) -> Iterator[ResultInbox]:
-        """Where the results are, one after the other. The batch has begun; each is to be empty and over before the one
-        after it."""
+        """Yields the inboxes in order. The batch must have begun; an inbox must be empty before the next is read."""
         begun = self.begun.read()
         if begun.get("done"):
             yield self._folder("earlier", without=begun["again"])
@@ -127,17 +124,17 @@ class BatchClient:
             yield self._folder("left")
 
     def end(self) -> None:
-        """Nothing follows. Raises how the batch has failed, if it has."""
+        """Ends the results. Raises the failure of the batch, if it has failed."""
         if self.failure is not None:
             raise self.failure.with_traceback(None)
 
     def begin_wait(self) -> None:
-        """Leaves the results that come from now on to the folder: the program waits for the end."""
+        """Leaves later results in the folder: the program waits for the end."""
         self.check_reader()
         self._live.leave_all()
 
     def ended_summary(self) -> BatchSummary:
-        """How it has ended. Raises how it has failed."""
+        """Returns the summary of the ended batch. Raises its failure."""
         self.end()
         if self.summary is None:
             raise ProtocolError("the batch has ended without a summary")
@@ -155,29 +152,29 @@ class BatchClient:
                 )
             return found
 
-    # --- what it is told to do ------------------------------------------------------------------------------
+    # --- control --------------------------------------------------------------------------------------------
 
     def drain(self) -> None:
         if not self.process.is_foreign:
-            self.begun.on_come(self.process.drain)  # before that, a signal would end it like any program
+            self.begun.on_come(self.process.drain)  # before that, a signal would end it at once
 
     def stop(self) -> None:
         if not self.process.is_foreign:
             self.begun.on_come(self.process.stop)
 
     def begin_close(self) -> None:
-        """Stops it. Does not wait, and may be called from anywhere, but in a fork."""
+        """Stops it. Does not wait, and may be called from anywhere except in a fork."""
         self._is_closed = True
         for process in self.processes():
             process.end(at_once=True)
 
     def processes(self) -> list[EngineProcess]:
-        """The batch's, and those that read its folder."""
+        """The process of the batch, and those that read its folder."""
         return [self.process, *(inbox.process for inbox in list(self._folders.values()))]
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing of it runs."""
+        """Whether none of its processes runs."""
         return all(process.ended.is_come for process in self.processes())
 
     def check_owner(self) -> None:
@@ -238,7 +235,7 @@ class BatchClient:
             tell(self._on_stderr, line)
         elif self.begun.is_come:
             tell(_print, line)
-        else:  # they are in the exception if it does not begin
+        else:  # the exception has them if the batch does not begin
             self._early = [*self._early, line][-STDERR_LINES:]
 
     def _break_off(self, error: ProtocolError) -> None:

@@ -1,5 +1,4 @@
-"""What `zot batch` is given: the options of `Batch` as flags, and the tasks as the lines of a tasks file. Does no
-I/O."""
+"""The input of `zot batch`: the options of `Batch` as flags, and the tasks as lines of a tasks file. Does no I/O."""
 
 from __future__ import annotations
 
@@ -20,22 +19,22 @@ if TYPE_CHECKING:
         """The options of a batch: the flags of `zot batch`, by their names, and two more."""
 
         cwd: Place
-        """Where relative paths start. Default: the working directory of this process."""
+        """The folder where relative paths start. Default: the working directory of this process."""
         api_key: str
-        """Goes to the batch in its environment: `ps` does not show it."""
+        """The key. The batch gets it in its environment: `ps` does not show it."""
 
 
 UNWRITTEN = {"api_key": TEXT, "cwd": PLACE}
-"""Options that are no flags: the key is in the environment, and the process starts in the folder."""
+"""Options that are not flags: the key is in the environment, and the process starts in the folder."""
 SIZE_LIMIT = 256 * 1024 * 1024
-"""Bytes of all lines together."""
+"""Maximum size of all lines together in bytes."""
 
 
 def command(
     options: Mapping[str, Any], folder: Place, program: Sequence[str], *, with_events: bool, is_quiet: bool
 ) -> list[str]:
-    """The command of a batch whose tasks come on stdin: `program` with `batch` and the flags. An option that is None is
-    not given. Raises `TypeError` for an option that does not exist, and for a value of another type."""
+    """Returns the command of a batch whose tasks come on stdin: `program` with `batch` and the flags. Options that are
+    None are left out. Raises `TypeError` for an unknown option, and for a value of another type."""
     given = dict(options)
     for name, kind in UNWRITTEN.items():
         if (value := given.pop(name, None)) is not None:
@@ -54,8 +53,9 @@ def command(
 
 
 def lines_of(tasks: Iterable[str | Mapping[str, Any]]) -> tuple[bytes, frozenset[str]]:
-    """All lines, and the ids of the tasks: one without an id has the number of its line, from 1. Raises `TypeError`
-    for what is no task, and `ValueError` for more than `SIZE_LIMIT`. What the fields may be is `zot batch`'s to say."""
+    """Returns all lines, and the ids of the tasks: a task without an id has the number of its line, from 1. Raises
+    `TypeError` for an object that is not a task, and `ValueError` for more than `SIZE_LIMIT`. `zot batch` checks the
+    fields."""
     if isinstance(tasks, (str, bytes)) or hasattr(tasks, "keys"):
         raise TypeError(f"tasks are a list, not one {type(tasks).__name__}: put it into []")
     lines: list[bytes] = []
@@ -75,7 +75,7 @@ def lines_of(tasks: Iterable[str | Mapping[str, Any]]) -> tuple[bytes, frozenset
 
 
 def _fields(number: int, task: str | Mapping[str, Any]) -> dict[str, Any]:
-    """Raises `TypeError`."""
+    """Returns the fields of a task. Raises `TypeError`."""
     if isinstance(task, str):
         return {"prompt": task}
     if not hasattr(task, "keys"):
@@ -87,7 +87,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, os.PathLike):
         return os.fsdecode(os.fspath(value))
     if isinstance(value, (set, frozenset)):
-        return sorted(value, key=repr)  # the same text each time: a changed task is told of
+        return sorted(value, key=repr)  # the same text each time: a changed task is reported
     if hasattr(value, "keys"):
         return {name: value[name] for name in value.keys()}  # noqa: SIM118
     raise TypeError(f"{value!r:.200} is no JSON")

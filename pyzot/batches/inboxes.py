@@ -1,4 +1,4 @@
-"""Results that wait for the program: those of this start, and those that are read from the folder of the batch."""
+"""Results that wait for the program: of this start of the batch, and from its folder."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from ..flags import Place
 
 KEPT_BYTES = 64 * 1024 * 1024
-"""Of the lines of results that wait in memory. Those beyond are read from the folder at the end."""
+"""Maximum size in bytes of the results in memory. Further results are read from the folder at the end."""
 READ_AHEAD_BYTES = 4 * 1024 * 1024
-"""Of the lines that were read from the folder and were not taken."""
+"""Maximum size in bytes of results that were read from the folder and not taken."""
 
 
 class GivenResults:
-    """The tasks of a batch, and whose results were given to the program or wait for it: each is given once."""
+    """The tasks of a batch, and those whose results were returned or wait: each result is returned once."""
 
     def __init__(self, ids: frozenset[str]) -> None:
         self._ids = ids
@@ -32,7 +32,7 @@ class GivenResults:
         self._lock = threading.Lock()
 
     def take(self, task: str) -> bool:
-        """Whether the result of this task is to be given. True once."""
+        """Claims the result of this task. Returns True the first time."""
         with self._lock:
             if task in self._taken:
                 return False
@@ -40,17 +40,17 @@ class GivenResults:
             return True
 
     def give_back(self, task: str) -> None:
-        """It was not given."""
+        """Takes back the claim."""
         with self._lock:
             self._taken.discard(task)
 
     def __contains__(self, task: str) -> bool:
-        """Whether it is a task of the batch: its folder may have more."""
+        """Whether it is a task of the batch: the folder may have others, too."""
         return task in self._ids
 
 
 class ResultInbox(Inbox):
-    """Results, and the bytes of their lines."""
+    """Results, and the size of their lines in bytes."""
 
     bytes = 0
 
@@ -70,12 +70,12 @@ class ResultInbox(Inbox):
 
 
 class LiveResults(ResultInbox):
-    """Those of this start. What finds no room stays in the folder alone: no batch waits for its reader."""
+    """The results of this start. Results without room stay only in the folder: a batch never waits for its reader."""
 
     def __init__(self, given: GivenResults) -> None:
         super().__init__()
         self.has_left = False
-        """Results were left to the folder."""
+        """Whether results were left in the folder."""
         self._given = given
         self._has_room = True
 
@@ -86,7 +86,7 @@ class LiveResults(ResultInbox):
             self.put(result, size)
 
     def leave_all(self) -> None:
-        """Leaves those that wait and those that come to the folder."""
+        """Leaves waiting and later results in the folder."""
         self._has_room = False
         with self._changed:
             while self._waiting:
@@ -95,7 +95,7 @@ class LiveResults(ResultInbox):
 
 
 class FolderResults(ResultInbox):
-    """Those that `zot batch results` reads from the folder, at the speed at which they are taken."""
+    """The results in the folder. `zot batch results` reads them as fast as they are taken."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class FolderResults(ResultInbox):
             self.put(result, len(line))
             if self.bytes > READ_AHEAD_BYTES:
                 self.process.pause()
-                if self.bytes <= READ_AHEAD_BYTES:  # all was taken at this moment
+                if self.bytes <= READ_AHEAD_BYTES:  # everything was taken meanwhile
                     self.process.resume()
 
     def _on_end(self, why: ZotError) -> None:

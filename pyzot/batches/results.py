@@ -34,8 +34,7 @@ class CommandEnd(Part):
 
 
 class LostRequests(Part):
-    """Sums over the requests of an attempt whose cost is unknown: their replies broke off, or the run ended before
-    them."""
+    """Sums over the requests of an attempt with unknown cost: the reply broke off, or the run ended before it."""
 
     requests: int = 0
     input_usd: float = 0.0
@@ -117,8 +116,8 @@ class TaskResult(Part):
     setup: CommandEnd | None = None
     check: CommandEnd | None = None
     diff: str = ""
-    """With `--workspace copy`: the file with the changes of the run as a diff, below the folder of the batch. Empty
-    without changes."""
+    """With `--workspace copy`: the file with the changes of the run, below the folder of the batch; empty without
+    changes."""
     digest: str = ""
     """Hash of the task and of the files that it names, as in `Started`."""
     meta: dict[str, Any] = {}

@@ -1,6 +1,6 @@
 """A thread that owns the descriptors of a connection: it alone reads and writes them, and never waits for one of them.
 
-A write puts the line into a queue and wakes the thread. So no caller waits for the other side, and `write` takes no
+`write` puts the line into a queue and wakes the thread. So no caller waits for the other side, and `write` takes no
 lock: it may be called from a signal handler, from a finalizer, and from the thread itself.
 """
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 READ = 256 * 1024
 UNSENT_LIMIT = 256 * 1024 * 1024
-"""Bytes of lines that may wait because the other side does not read."""
+"""Maximum size in bytes of the lines that wait because the other side does not read."""
 
 
 class Channel:
     """Reads `inputs`, the first of which ends the channel, and writes `output`. In the thread, `on_pass` is called
-    before each wait and returns its greatest length in seconds; `on_end` is called once, at the end, with what has gone
-    wrong.
+    before each wait and returns its maximum length in seconds; `on_end` is called once, at the end, with the error or
+    None.
 
     `exit_fd` becomes readable when the process at the other end has exited. The channel closes all of these files.
     """
@@ -46,7 +46,7 @@ class Channel:
         exit_fd: int | None = None,
     ) -> None:
         self.is_deaf = False
-        """The other side takes no more lines."""
+        """Whether the other side takes no more lines."""
         self._is_over = False
         self._is_paused = False
         self._on_pass = on_pass
@@ -68,7 +68,7 @@ class Channel:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Raises `RuntimeError` if there can be no thread; then all files are closed."""
+        """Starts the thread. Raises `RuntimeError` if that fails; then all files are closed."""
         _open.add(self)
         try:
             self._thread.start()
@@ -83,7 +83,7 @@ class Channel:
         return threading.get_ident() == self._thread.ident
 
     def write(self, line: bytes) -> None:
-        """Queues a line, LF included. At the end it is dropped: `on_end` tells of the end."""
+        """Queues a line, LF included. After the end it is dropped: `on_end` reports the end."""
         if not (self._is_over or self.is_deaf):
             self._queue.append(line)
             self.wake()
@@ -91,7 +91,7 @@ class Channel:
     def wake(self) -> None:
         """Has the thread make another pass."""
         try:
-            self._wake.write(b"\0")  # if the pipe is full, the thread is about to wake
+            self._wake.write(b"\0")  # a full pipe wakes the thread anyway
         except (OSError, ValueError):
             return
 
@@ -100,13 +100,13 @@ class Channel:
         self._is_paused = True
 
     def resume(self) -> None:
-        """Reads on, if it does not."""
+        """Continues to read, if it was paused."""
         if self._is_paused:
             self._is_paused = False
             self.wake()
 
     def end_output(self) -> None:
-        """In the thread: closes the output after what is queued."""
+        """In the thread: closes the output after the queued lines."""
         self._is_output_ending = True
 
     @property
@@ -120,15 +120,15 @@ class Channel:
         self.wake()
 
     def join(self, timeout_s: float | None = None) -> bool:
-        """Waits for the end of the thread; in the thread itself it does not. False if it still runs after that."""
+        """Waits for the end of the thread, except in the thread itself. Returns False if it still runs."""
         if self.is_own_thread:
             return True
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
     def forget(self) -> None:
-        """In a forked process, which has copies of the descriptors but not the thread: closes the copies, so that the
-        other side sees the end when the owner ends."""
+        """Closes the copies of the descriptors in a forked process, which has no such thread: then the other side sees
+        the end when the owner ends."""
         self._is_over = True
         self._close()
 
@@ -143,7 +143,7 @@ class Channel:
                     self._read_rest(file, lines)
         except ProtocolError as error:
             fault = error
-        except BaseException as error:  # whatever it is: those who wait must hear of it
+        except BaseException as error:  # any error must reach the waiting threads
             fault = ProtocolError(f"{type(error).__name__}: {error}")
         self._is_over = True
         try:
@@ -183,7 +183,7 @@ class Channel:
         return bool(data)
 
     def _read_rest(self, file: FileIO, lines: Lines) -> None:
-        """What is in the pipe. Another process may hold its other end open for longer."""
+        """Reads the content of the pipe without waiting for its end: another process may hold it open for longer."""
         try:
             while data := os.read(file.fileno(), READ):
                 lines.add(data)
@@ -192,7 +192,7 @@ class Channel:
         lines.end()
 
     def _send(self) -> None:
-        """Writes what can be written now."""
+        """Writes as much as possible without waiting."""
         while self._queue:
             line = self._queue.popleft()
             self._unsent.append(memoryview(line))
@@ -222,7 +222,7 @@ class Channel:
                 self._unsent.popleft()
 
     def _watch_main(self) -> None:
-        is_paused = self._is_paused  # another thread may resume now
+        is_paused = self._is_paused  # another thread may resume at any time
         if is_paused == (self._main in self._selector.get_map()):
             if is_paused:
                 self._selector.unregister(self._main)
@@ -247,20 +247,20 @@ class Channel:
 
 
 def tell(callback: Callable[[T], None], value: T) -> None:
-    """Calls `callback`. What it raises is the program's own fault: it is shown as an uncaught exception is, and what
-    has called it goes on. So is a `SystemExit`: it would end the thread that all others wait for, and not the
-    program."""
+    """Calls `callback`. Its exception is the program's own fault: it is shown like an uncaught exception, and the
+    caller goes on. The same holds for `SystemExit`: it would not end the program, but the thread that all others wait
+    for."""
     try:
         callback(value)
     except BaseException as error:
         try:
             sys.excepthook(type(error), error, error.__traceback__)
-        except BaseException:  # the program's hook, or none
+        except BaseException:  # the program's hook failed, or is None
             sys.__excepthook__(type(error), error, error.__traceback__)
 
 
 _open: set[Channel] = set()
-"""Those whose threads run."""
+"""Channels with a running thread."""
 
 
 def _forget_all() -> None:
@@ -284,7 +284,7 @@ class Lines:
         self._size = 0
 
     def add(self, data: bytes) -> None:
-        """Takes what was read."""
+        """Takes the bytes of one read."""
         first, *others = data.split(b"\n")
         self._continue(first)
         for piece in others:
@@ -292,7 +292,7 @@ class Lines:
             self._continue(piece)
 
     def end(self) -> None:
-        """No more comes: a last line without a line feed is a line."""
+        """The stream has ended: a last line without a line feed counts as a line."""
         if self._size:
             self._on_line(self._ended())
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         """The options of a runtime: the flags of a run, by their names, and the key."""
 
         api_key: str
-        """Goes to the engine in its environment: `ps` does not show it."""
+        """The key. The engine gets it in its environment: `ps` does not show it."""
 
 
 ONE = {
@@ -29,19 +29,19 @@ ONE = {
     COUNT: ((int,), "a whole number"),
     DOLLARS: ((int, float), "a number of dollars"),
 }
-"""The types of a single value, and what to call them."""
+"""Types of a single value by kind, and their names in messages."""
 MANY = {TEXTS: TEXT, PLACES: PLACE, CSV: TEXT}
-"""The kind of each item in a list. A single value is a list of one."""
+"""The kind of each item of a list. A single value is a list of one."""
 PARAMETERS = ("env", "program", "on_event", "on_stderr")
-"""Parameters of a runtime and of a batch that are no flags."""
+"""Parameters of a runtime and of a batch that are not flags."""
 API_KEY = "ANTHROPIC_API_KEY"
 SAY_PROGRAM = "zot cannot be started by it; give the command of an installed zot, as program=['/usr/bin/zot']"
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def command(options: Mapping[str, Any], program: Sequence[str] | None = None) -> list[str]:
-    """The engine's command: `program` (default: zot of this Python) with `rpc` and the flags. An option that is None is
-    not given. Raises `TypeError` for an option that does not exist, and for a value of another type."""
+    """Returns the engine's command: `program` (default: zot of this Python) with `rpc` and the flags. Options that are
+    None are left out. Raises `TypeError` for an unknown option, and for a value of another type."""
     given = {"drain_timeout": 0.0, **options}
     if (key := given.pop("api_key", None)) is not None:
         value_text("api_key", TEXT, key)
@@ -55,8 +55,8 @@ def command(options: Mapping[str, Any], program: Sequence[str] | None = None) ->
 
 
 def no_such_option(name: str, known: Collection[str]) -> TypeError:
-    """The error for an option that does not exist: with the nearest of those that do, else with all of them."""
-    from difflib import get_close_matches  # only a mistake needs it
+    """Returns the error for an unknown option, with the nearest known one, else with all of them."""
+    from difflib import get_close_matches  # needed only for this error
 
     near = get_close_matches(name.lower(), known, 1)
     return TypeError(
@@ -66,8 +66,9 @@ def no_such_option(name: str, known: Collection[str]) -> TypeError:
 
 
 def default_program() -> list[str]:
-    """Runs zot by the path of its entry module: the child finds it whatever its folder and its `PYTHONPATH` are. Raises
-    `OSError` if this process is no Python that could run it: embedded in another program, or with all in a zip file."""
+    """Returns the command that runs zot by the path of its entry module, which the child finds with any folder and any
+    `PYTHONPATH`. Raises `OSError` if this Python cannot run it: it is embedded in another program, or its files are in
+    a zip file."""
     if not sys.executable:
         raise OSError(f"sys.executable is {sys.executable!r}: {SAY_PROGRAM}")
     if not os.path.isfile(entry := os.path.join(PACKAGE, "__main__.py")):
@@ -76,8 +77,8 @@ def default_program() -> list[str]:
 
 
 def environment(options: Mapping[str, Any], env: Mapping[str, str] | None) -> dict[str, str]:
-    """The engine's environment: that of this process, with `env` and the key. What this Python was told to ignore
-    (`-E`, `-I`), the engine's is not to use either."""
+    """Returns the engine's environment: that of this process, with `env` and the key. Variables that this Python
+    ignores (`-E`, `-I`) are removed for the engine."""
     inherited = dict(os.environ)
     if sys.flags.ignore_environment:
         inherited.pop("PYTHONHOME", None)
@@ -90,7 +91,7 @@ def environment(options: Mapping[str, Any], env: Mapping[str, str] | None) -> di
 
 
 def option_flags(name: str, kind: int, value: Any) -> list[str]:
-    """The flags that give an option this value. Raises `TypeError` for a value of another type."""
+    """Returns the flags for an option with this value. Raises `TypeError` for a value of another type."""
     flag = f"--{name.strip('_').replace('_', '-')}"
     if kind in MANY:
         items = [value_text(name, MANY[kind], item) for item in _items(name, value)]
@@ -102,7 +103,7 @@ def option_flags(name: str, kind: int, value: Any) -> list[str]:
 
 
 def _schema(name: str, value: Any) -> str:
-    """A path, or a JSON Schema as JSON."""
+    """Returns a path, or a JSON Schema as JSON."""
     if isinstance(value, (str, os.PathLike)):
         return value_text(name, PLACE, value)
     if not isinstance(value, dict):
@@ -122,7 +123,7 @@ def _items(name: str, value: Any) -> list[Any]:
 
 
 def value_text(name: str, kind: int, value: Any) -> str:
-    """The text of one value. Raises `TypeError` for a value of another type."""
+    """Returns the text of one value. Raises `TypeError` for a value of another type."""
     types, called = ONE[kind]
     is_fit = isinstance(value, types) and isinstance(value, bool) == (kind == SWITCH)
     if not is_fit or (kind in (SECONDS, DOLLARS) and not 0 <= value < float("inf")):

@@ -19,7 +19,7 @@ _decode = json.JSONDecoder().decode
 
 
 def members_of(line: bytes) -> dict[str, Any]:
-    """The JSON object in a line, which has a type. Raises `ProtocolError`."""
+    """Returns the JSON object in a line, which must have a type. Raises `ProtocolError`."""
     found = object_of(line)
     if not isinstance(found.get("type"), str):
         raise ProtocolError(f"not a line of an engine: {line[:200]!r}")
@@ -27,7 +27,7 @@ def members_of(line: bytes) -> dict[str, Any]:
 
 
 def object_of(line: bytes) -> dict[str, Any]:
-    """The JSON object in a line. Raises `ProtocolError`."""
+    """Returns the JSON object in a line. Raises `ProtocolError`."""
     try:
         found = _decode(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -38,7 +38,7 @@ def object_of(line: bytes) -> dict[str, Any]:
 
 
 def event(members: dict[str, Any], line: bytes) -> AnyEvent:
-    """The event in a line, whose members these are. One that does not fit its class is an `UnknownEvent`."""
+    """Returns the event in a line with these members. An event that does not fit its class is an `UnknownEvent`."""
     kind = members["type"]
     try:
         found: Event = EVENTS[kind].read(members)
@@ -48,4 +48,4 @@ def event(members: dict[str, Any], line: bytes) -> AnyEvent:
     held["raw"] = line
     if "prompt" in members:
         held["prompt"] = members["prompt"]
-    return found  # type: ignore[return-value]  # one of them
+    return found  # type: ignore[return-value]  # one of the events

@@ -1,4 +1,4 @@
-"""The engine as a child process: starts it, and sees to its end, whatever the program at the other end does."""
+"""The engine as a child process: starts it, and ends it, whatever program it is."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from ..flags import Place
 
 STDOUT_LINE = 256 * 1024 * 1024
-"""Bytes of the longest line that an engine writes: all messages of a conversation."""
+"""Maximum length in bytes of a line of an engine: all messages of a conversation."""
 STDERR_LINES = 50
-"""Last lines of standard error that are kept for the exception about the end of the engine."""
+"""Number of last lines of standard error that are kept for the exception about the end of the engine."""
 STDERR_LINE = 4096
-"""Bytes of a line on standard error that are kept."""
+"""Number of bytes that are kept of a line on standard error."""
 CLOSE_S = 10.0
-"""Seconds that the engine has to end by itself when it is closed: it stops its extensions meanwhile."""
+"""Seconds that a closed engine has to end by itself: it stops its extensions in this time."""
 EXIT_S = 5.0
-"""Seconds that it has to end after it has closed its standard output, and after SIGTERM before SIGKILL."""
+"""Seconds that it has to end after it closed its standard output, and between SIGTERM and SIGKILL."""
 STUCK_S = CLOSE_S + 3 * EXIT_S
 """Seconds that `close` waits for the thread of the pipes. A callback of the program that never returns holds it up."""
 
 
 class EngineProcess:
-    """A child with pipes. A process group of its own keeps the Ctrl-C of a terminal from it: this program decides.
+    """A child with pipes. Its own process group keeps Ctrl-C of a terminal from it: this program decides.
 
     In the thread of the pipes, `on_line` gets each line of its standard output, `on_stderr` each line of its standard
-    error, and `on_end` is called once, when the process is gone, with the reason: `RuntimeDied`, `ProtocolError`
-    for a program that is no engine, or `ClosedError` after `end`. Raises `OSError` if it cannot be started.
+    error, and `on_end` is called once, when the process is gone, with the reason: `RuntimeDied`, `ProtocolError` for a
+    program that is not an engine, or `ClosedError` after `end`. Raises `OSError` if the program cannot be started.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class EngineProcess:
         cwd: Place | None = None,
     ) -> None:
         self.ended = PendingAnswer("the end of the engine")
-        """Comes when the process is gone and all that it has written was read."""
+        """Comes when the process is gone and all of its output was read."""
         self._on_stderr = on_stderr
         self._on_end = on_end
         self._owner = os.getpid()
@@ -61,7 +61,7 @@ class EngineProcess:
         self._is_ending = False
         self._is_at_once = False
         self._is_hurried = False
-        """The steps are those of an end at once."""
+        """Whether the steps are those of an immediate end."""
         self._steps: list[tuple[float, signal.Signals | None]] | None = None
         self._process = subprocess.Popen(
             command,
@@ -96,8 +96,7 @@ class EngineProcess:
         _running.add(self)
 
     def start(self) -> None:
-        """Begins to read; until then nothing is called. Raises `RuntimeError` if there can be no thread; then the
-        process is gone."""
+        """Begins to read. Raises `RuntimeError` if no thread can be started; then the process is gone."""
         try:
             self._channel.start()
         except BaseException:
@@ -105,7 +104,7 @@ class EngineProcess:
             raise
 
     def _drop(self) -> None:
-        """Ends a process that nobody reads."""
+        """Ends a process that was never read."""
         _running.discard(self)
         self._process.kill()
         with self._process:  # closes the pipes and waits
@@ -126,11 +125,11 @@ class EngineProcess:
         self._channel.pause()
 
     def resume(self) -> None:
-        """Reads on. May be called from anywhere."""
+        """Continues to read. May be called from anywhere."""
         self._channel.resume()
 
     def end_input(self) -> None:
-        """Closes its standard input once all is written. To be called before `start`."""
+        """Closes its standard input once everything is written. To be called before `start`."""
         self._channel.end_output()
 
     def send_signal(self, number: signal.Signals) -> None:
@@ -139,7 +138,7 @@ class EngineProcess:
             self._process.send_signal(number)
 
     def end(self, *, at_once: bool = False) -> None:
-        """Closes the engine's standard input, which ends it; if that does not, or with `at_once`, it gets SIGTERM, and
+        """Closes the engine's standard input, which ends it; if it does not end, or with `at_once`, sends SIGTERM, and
         then SIGKILL. Does not wait, and may be called from anywhere."""
         self._is_at_once = self._is_at_once or at_once
         self._is_ending = True
@@ -147,15 +146,15 @@ class EngineProcess:
         self._channel.wake()
 
     def close(self, stuck_s: float | None = None) -> None:
-        """Ends the engine and waits for its end, and that of the thread; not longer than `stuck_s` seconds (default:
-        `STUCK_S`) for a thread that is held up: then it kills the engine."""
+        """Ends the engine and waits for its end and the thread's; at most `stuck_s` seconds (default: `STUCK_S`) for a
+        blocked thread: then it kills the engine."""
         self.end()
         if not self._channel.join(STUCK_S if stuck_s is None else stuck_s):
             self._process.kill()
             self._process.wait()
 
     def forget(self) -> None:
-        """In a forked process: the engine is no child of it."""
+        """Gives up the engine in a forked process, of which it is not a child."""
         self._process.returncode = 0
 
     # --- in the thread of the pipes ---------------------------------------------------------------------------
@@ -166,7 +165,7 @@ class EngineProcess:
         self._on_stderr(text)
 
     def _press(self) -> float | None:
-        """Takes the next step to the end, if it is time. Returns the seconds until the one after it."""
+        """Takes the next step of the end, if it is due. Returns the seconds until the following step."""
         if not (self._is_ending or self._channel.is_deaf):
             return None
         now = time.monotonic()
@@ -183,16 +182,16 @@ class EngineProcess:
             _, number = self._steps.pop(0)
             if number is not None:
                 self._process.send_signal(number)
-            else:  # it is dead, and another process holds its standard output
+            else:  # it has ended, and another process holds its standard output
                 self._channel.stop()
         return self._steps[0][0] - now if self._steps else 0
 
     def _steps_from(self, first: float) -> list[tuple[float, signal.Signals | None]]:
-        """The signals that end it, and when each is sent; then it is left."""
+        """Returns the signals that end it with their times; None stands for giving it up."""
         return [(first, signal.SIGTERM), (first + EXIT_S, signal.SIGKILL), (first + 2 * EXIT_S, None)]
 
     def _ended(self, fault: ProtocolError | None) -> None:
-        """Its standard output has ended."""
+        """Handles the end of its standard output."""
         try:
             status = self._process.wait(0 if fault else EXIT_S)
         except subprocess.TimeoutExpired:
@@ -220,7 +219,7 @@ def _raise_too_long() -> None:
 
 
 def _pidfd(pid: int) -> int | None:
-    """What tells of the exit even if another process holds the pipes; None where the system does not have it."""
+    """Returns a descriptor for the exit, even if another process holds the pipes; None if there is none here."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):
@@ -230,11 +229,11 @@ def _pidfd(pid: int) -> int | None:
 # --- the end of this process, and copies of it -----------------------------------------------------------------
 
 _running: set[EngineProcess] = set()
-"""Those whose threads run."""
+"""Processes with a running thread."""
 
 
 def _end_all() -> None:
-    """At the exit of this process: all at the same time."""
+    """Ends all of them at the same time, at the exit of this process."""
     running = list(_running)
     for process in running:
         process.end()

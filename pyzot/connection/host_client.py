@@ -1,4 +1,4 @@
-"""The conversation with a host on its control socket. The same for `Host` and `AsyncHost`."""
+"""The conversation with a host on its control socket. Shared by `Host` and `AsyncHost`."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 LINE = 256 * 1024 * 1024
-"""Bytes of the longest line: the registrations of a host with hundreds of extensions."""
+"""Maximum length of a line in bytes: the registrations of a host with hundreds of extensions."""
 ANSWER_S = 10.0
 """Seconds to wait for an answer that a host gives at once."""
 SURVEY_S = 2.0
-"""Seconds to wait for all hosts to say who they are."""
+"""Seconds to wait for the answers of all hosts."""
 CLOSE_S = 5.0
 """Seconds that a host may take to read the last lines."""
 UNREAD_LIMIT = 10_000
-"""Watched items that may wait for the program. Then the oldest are dropped."""
+"""Maximum number of watched items that wait for the program; the oldest of more are dropped."""
 HOSTS_NAMED = 10
 NONE_RUNS = "no host is running; start one with zot host"
 
 
 class WatchStream(Inbox):
-    """Watched items wait here until they are taken. `missed` counts those that were dropped."""
+    """Watched items, until the program takes them. `missed` counts dropped ones."""
 
     def __init__(self, stats_s: float | None, notices: bool, shown: bool) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class HostClient:
         self._wants_progress = False
         self._end: ZotError | None = None
         self._close_by: float | None = None
-        """When the connection is closed though not all was sent, on the monotonic clock; None while it is open."""
+        """The monotonic time at which the connection is closed even with unsent lines; None while it is open."""
         self._refusal = ""
         connection = connect(path, timeout_s)
         with connection:
@@ -93,7 +93,7 @@ class HostClient:
             on_end=self._on_end,
             on_pass=self._press,
         )
-        self._pending["info"] = self.info = PendingAnswer("info")  # before the thread runs: it looks at it
+        self._pending["info"] = self.info = PendingAnswer("info")  # before the thread runs, which uses it
         self._channel.start()
         self._write(type="info", id="info")
 
@@ -104,12 +104,12 @@ class HostClient:
         return f"pid={info.pid} kind={info.kind!r} cwd={info.cwd!r} {how}"
 
     def check_owner(self) -> None:
-        """Raises `ClosedError` in a fork of the process that has connected."""
+        """Raises `ClosedError` in a fork of the process that connected."""
         if os.getpid() != self._owner:
             raise ClosedError("this host was connected to by the process that this one was forked from")
 
     def check_reader(self) -> None:
-        """Raises `ClosedError` in a fork, and `BusyError` in the thread that brings what is watched."""
+        """Raises `ClosedError` in a fork, and `BusyError` in the thread that brings the watched items."""
         self.check_owner()
         if self._channel.is_own_thread:
             raise BusyError("nothing would ever come in a callback of the host: read it in another thread")
@@ -117,8 +117,8 @@ class HostClient:
     # --- requests -------------------------------------------------------------------------------------------
 
     def send(self, kind: str, *, on_progress: Callable[[str], None] | None = None, **members: Any) -> PendingAnswer:
-        """Sends a request; members that are None are left out. Raises how the connection has ended, and `BusyError` in
-        the reading thread."""
+        """Sends a request; members that are None are left out. Raises the error of the connection's end, and
+        `BusyError` in the reading thread."""
         if self._channel.is_own_thread:
             raise BusyError(f"{kind} would wait for ever in a callback of the host: call it from another thread")
         self.check_owner()
@@ -130,27 +130,27 @@ class HostClient:
         pending.id = id_
         if on_progress is not None:
             self._progress[id_] = on_progress
-        if self._end is not None:  # after the line above: `_finish` sets it before it looks for those who wait
+        if self._end is not None:  # after the line above: `_finish` sets it before it ends the waits
             self._pending.pop(id_, None)
             raise self._end.with_traceback(None)
         self._write(type=kind, id=id_, **members)
         return pending
 
     def tell(self, **members: Any) -> None:
-        """Sends what has no answer."""
+        """Sends a message without an answer."""
         if self._end is not None:
             raise self._end.with_traceback(None)
         self._write(type="event", **members)
 
     def cancel(self, pending: PendingAnswer) -> None:
-        """The answer is not waited for any more. Takes no lock."""
+        """Cancels the request of an answer that is no longer needed. Takes no lock."""
         self._progress.pop(pending.id, None)
         is_open = self._pending.pop(pending.id, None) is not None
         if is_open and pending.kind in ("tool_call", "command_invoked") and os.getpid() == self._owner:
             self._write(type="cancel", id=pending.id)
 
     def watch(self, stats_s: float | None, notices: bool, shown: bool) -> tuple[WatchStream, PendingAnswer]:
-        """Asks for items from now on, until `unwatch`."""
+        """Requests items from now on, until `unwatch`."""
         stream = WatchStream(stats_s, notices, shown)
         with self._watch_lock:
             self._watches = [*self._watches, stream]
@@ -161,7 +161,7 @@ class HostClient:
             raise
 
     def unwatch(self, stream: WatchStream) -> None:
-        """Ends a watch: what was put there can still be taken."""
+        """Ends a watch; waiting items can still be taken."""
         self._forget(stream)
         stream.finish()
         if self._end is None and os.getpid() == self._owner and not self._channel.is_own_thread:
@@ -172,7 +172,7 @@ class HostClient:
             self._watches = [one for one in self._watches if one is not stream]
 
     def _watch(self) -> PendingAnswer:
-        """Asks for all that is wanted together: the host knows one watch of each client."""
+        """Requests the items of all watches together: the host has one watch for each client."""
         with self._watch_lock:
             watches = self._watches
             return self.send(
@@ -216,7 +216,7 @@ class HostClient:
         self.ended.give()
 
     def _press(self) -> float | None:
-        """Closes the connection when it is time, and says how long that can be away."""
+        """Closes the connection when it is due. Returns the seconds until then."""
         if self._close_by is None:
             return None
         if not self._channel.has_unsent or time.monotonic() >= self._close_by:
@@ -236,14 +236,14 @@ class HostClient:
     # --- the end ----------------------------------------------------------------------------------------------
 
     def begin_close(self) -> None:
-        """Closes the connection: the host cancels what was asked. Does not wait."""
+        """Closes the connection; the host cancels open requests. Does not wait."""
         if os.getpid() == self._owner:
             self._finish(ClosedError("the connection to the host is closed"))
             self._close_by = time.monotonic() + CLOSE_S
             self._channel.wake()
 
     def close(self) -> None:
-        """The same, and waits for the end of the thread."""
+        """Closes the connection, and waits for the end of the thread."""
         if os.getpid() == self._owner:
             self.begin_close()
             self._channel.join()
@@ -253,7 +253,8 @@ class HostClient:
 
 
 def survey() -> list[tuple[HostClient, HostInfo]]:
-    """All running hosts, with connections to be closed. Those that do not say who they are in time are left out."""
+    """Returns all running hosts with their connections, which the caller closes. Hosts without an answer in time are
+    left out."""
     clients = []
     for path in sockets().values():
         try:
@@ -261,7 +262,7 @@ def survey() -> list[tuple[HostClient, HostInfo]]:
         except (HostError, OSError):
             continue
     found = []
-    for client in clients:  # they have been asked together, so many take no longer than one
+    for client in clients:  # asked at the same time, so all together take no longer than one
         try:
             found.append((client, HostInfo.read(client.info.wait(SURVEY_S))))
         except Exception:
@@ -270,16 +271,16 @@ def survey() -> list[tuple[HostClient, HostInfo]]:
 
 
 def open_host(pid: int | None, path: str | os.PathLike[str] | None, timeout_s: float = ANSWER_S) -> HostClient:
-    """A connection to the host with this pid or this socket; without them to the only `zot host`, or if there is none
-    to the only run of an agent. Raises `NoHostError`, `SeveralHostsError` and `HostError`."""
+    """Returns a connection to the host with this pid or this socket; without them, to the only `zot host`, or without
+    one to the only run of an agent. Raises `NoHostError`, `SeveralHostsError` and `HostError`."""
     if pid is not None and path is not None:
         raise TypeError("give either the pid of a host or the path of its socket")
     if path is not None:
-        return _greeted(HostClient(os.fspath(path), timeout_s), timeout_s)
+        return _wait_greeting(HostClient(os.fspath(path), timeout_s), timeout_s)
     if pid is not None:
         if (found := sockets().get(pid)) is None:
             raise NoHostError(f"there is no host {pid}")
-        return _greeted(HostClient(found, timeout_s), timeout_s)
+        return _wait_greeting(HostClient(found, timeout_s), timeout_s)
     hosts = survey()
     candidates = [host for host in hosts if host[1].kind == "host"] or hosts
     chosen = candidates[0][0] if len(candidates) == 1 else None
@@ -298,7 +299,7 @@ def open_host(pid: int | None, path: str | os.PathLike[str] | None, timeout_s: f
     )
 
 
-def _greeted(client: HostClient, timeout_s: float) -> HostClient:
+def _wait_greeting(client: HostClient, timeout_s: float) -> HostClient:
     try:
         client.info.wait(timeout_s)
     except BaseException:

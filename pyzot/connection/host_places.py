@@ -1,5 +1,5 @@
-"""Where the sockets of hosts are, and how to connect to one. The rule is that of the hosts, written again: this package
-imports none of the programs."""
+"""Places of the sockets of hosts, and connections to them. The rule of the hosts is repeated here: this package imports
+none of the programs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..errors import HostError, NoHostError
 
 SUFFIX = ".sock"
 LONGEST_PATH = 107 if sys.platform == "linux" else 103
-"""Most bytes of a path in an address. Longer ones are reached through a descriptor of their folder."""
+"""Maximum length of a path in an address, in bytes. Longer ones are reached through a descriptor of their folder."""
 OWN_DESCRIPTORS = "/proc/self/fd"
 RETRY_S = 0.02
 """Seconds between two attempts to connect to a host that has many new clients."""
 
 
 def zot_home() -> str:
-    """`$ZOT_HOME`, else the user's folder for state."""
+    """Returns `$ZOT_HOME`, else the user's folder for state."""
     if given := os.environ.get("ZOT_HOME"):
         return os.path.join(os.getcwd(), os.path.expanduser(given))
     is_mac = sys.platform == "darwin"
@@ -31,7 +31,7 @@ def zot_home() -> str:
 
 
 def folders() -> list[str]:
-    """All folders that may have sockets."""
+    """Returns all folders that may have sockets."""
     fallback = os.path.join(zot_home(), "run")
     given = os.environ.get("XDG_RUNTIME_DIR", "")
     if os.path.isabs(given) and _is_ours(given):
@@ -48,7 +48,7 @@ def _is_ours(path: str) -> bool:
 
 
 def sockets() -> dict[int, str]:
-    """The path of each socket by the pid of its host, lowest pid first. The host may be gone."""
+    """Returns the path of each socket by the pid of its host, lowest pid first. The host may have ended."""
     found = {}
     for folder in folders():
         try:
@@ -63,7 +63,7 @@ def sockets() -> dict[int, str]:
 
 
 def connect(path: str, timeout_s: float) -> socket.socket:
-    """A connected socket. Raises `NoHostError` if no host listens there, `HostError` if it cannot be reached."""
+    """Connects. Raises `NoHostError` if no host listens there, `HostError` if it cannot be reached."""
     deadline = time.monotonic() + timeout_s
     connection = socket.socket(socket.AF_UNIX)
     try:

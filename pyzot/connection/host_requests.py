@@ -1,4 +1,4 @@
-"""The requests to a host: what is sent, and what reads the answer. The same for `Host` and `AsyncHost`."""
+"""Requests to a host: their members, and the readers of their answers. Shared by `Host` and `AsyncHost`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def commands() -> Request[list[CommandInfo]]:
 
 
 def call(tool: str, args: Mapping[str, Any] | None) -> Request[ToolAnswer]:
-    """The extension's own deadline bounds it, so the wait has no limit here."""
+    """The wait has no limit here: the extension's own deadline ends it."""
     return "tool_call", {"name": tool, "args": {} if args is None else dict(args)}, None, ToolAnswer.read
 
 
@@ -54,7 +54,7 @@ def status(name: str) -> Request[ExtensionStatus]:
 
 
 def reload(name: str | None) -> Request[list[ReloadOutcome]]:
-    """It takes as long as the start of an extension."""
+    """The wait has no limit here: a reload takes as long as the start of an extension."""
     return "reload", {"name": name}, None, lambda data: [ReloadOutcome.read(found) for found in data["outcomes"]]
 
 

@@ -1,4 +1,4 @@
-"""Images of a prompt, as the engine takes them."""
+"""Images of a prompt in the engine's form."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     """The bytes of an image, the path of a file, or `mime_type` and `data`, in base64."""
 
 LARGEST = 16 * 1024 * 1024
-"""Bytes. The engine takes no request with a larger one."""
+"""Maximum size of an image in bytes: the engine refuses requests with a larger one."""
 
 
 def all_data(images: Sequence[Image]) -> list[dict[str, str]] | None:
-    """The images of a prompt; None if there are none. Raises `OSError`, `TypeError` and `ValueError`."""
+    """Returns the images of a prompt; None without any. Raises `OSError`, `TypeError` and `ValueError`."""
     if isinstance(images, (bytes, bytearray, str, os.PathLike)):
         raise TypeError("images is a list of images, not one image")
     return [image_data(image) for image in images] or None
 
 
 def image_data(image: Image) -> dict[str, str]:
-    """One image. Raises `OSError` for a file that cannot be read, `ValueError` if it is no image that models take."""
+    """Returns one image. Raises `OSError` for an unreadable file, `ValueError` for an image that models do not take."""
     named = ""
     if isinstance(image, (str, os.PathLike)):
         named = f"{os.fspath(image)}: "
@@ -40,8 +40,8 @@ def image_data(image: Image) -> dict[str, str]:
 
 
 def _content(path: str | os.PathLike[str], named: str) -> bytes:
-    """The content of a regular file. Raises `OSError` and `ValueError`."""
-    # O_NONBLOCK: a named pipe would wait for its writer.
+    """Returns the content of a regular file. Raises `OSError` and `ValueError`."""
+    # O_NONBLOCK: opening a named pipe would wait for its writer.
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ValueError(f"{named}not a regular file")
@@ -52,7 +52,7 @@ def _content(path: str | os.PathLike[str], named: str) -> bytes:
 
 
 def _type(start: bytes) -> str:
-    """The media type of an image that begins so; "" if models take no such image."""
+    """Returns the media type of an image by its first bytes; "" if models do not take it."""
     if start.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if start.startswith(b"\xff\xd8\xff"):

@@ -1,4 +1,4 @@
-"""What waits for the program: put there by the thread that reads, taken by the one that wants it."""
+"""Items that wait for the program: the reading thread puts them in, a thread of the program takes them out."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 
 class Inbox:
-    """Items in the order in which they came. The lock is never held while something of the program is called."""
+    """Items in the order of their arrival. The lock is never held during a call of the program's code."""
 
     def __init__(self) -> None:
         self.is_over = False
-        """The last item has come, or none will."""
+        """Whether no more items come."""
         self._waiting: deque[Any] = deque()
         self._failure: ZotError | None = None
         self._changed = threading.Condition()
         self._callbacks: list[Callable[[], None]] = []
 
     def fail(self, error: ZotError) -> None:
-        """No item follows; `take` raises this error after those that wait."""
+        """Ends the items; `take` raises this error after the waiting ones."""
         with self._changed:
             if self.is_over:
                 return
@@ -36,7 +36,7 @@ class Inbox:
             callback()
 
     def finish(self) -> None:
-        """No item follows; `take` returns None after those that wait."""
+        """Ends the items; `take` returns None after the waiting ones."""
         with self._changed:
             self.is_over = True
             callbacks = self._notify()
@@ -44,7 +44,8 @@ class Inbox:
             callback()
 
     def take(self, *, wait: bool = True) -> Any:
-        """The next item. None at the end, or if none waits and `wait` is False. Raises the error that ended it."""
+        """Returns the next item; None at the end, or without `wait` if no item waits. Raises the error that ended
+        it."""
         with self._changed:
             while wait and not self._is_ready:
                 self._changed.wait()
@@ -64,8 +65,8 @@ class Inbox:
 
     @property
     def is_drained(self) -> bool:
-        """Nothing waits, and nothing comes."""
-        return self.is_over and not self._waiting  # in this order: nothing is added once it is over
+        """Whether no item waits and no more come."""
+        return self.is_over and not self._waiting  # in this order: no item is added once it is over
 
     @property
     def _is_ready(self) -> bool:

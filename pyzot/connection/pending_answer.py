@@ -1,4 +1,4 @@
-"""Something that comes once, mostly the answer to a request: threads wait for it, and callbacks are told."""
+"""The answer to a request, or another event that comes once: threads wait for it, or callbacks are called."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from ..errors import ZotError
 
 ANSWER_S = 60.0
-"""Seconds to wait for an answer that the other side gives at once."""
+"""Seconds to wait for an answer that the other side sends at once."""
 
 
 class PendingAnswer:
-    """What `kind` will be answered with."""
+    """The answer to a request of this kind, when it comes."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.id = ""
-        """Of the request, where that is of use."""
+        """The id of the request, or ""."""
         self._data: dict[str, Any] = {}
         self._error: ZotError | None = None
         self._come = threading.Event()
@@ -31,7 +31,7 @@ class PendingAnswer:
         self._lock = threading.RLock()
 
     def give(self, data: dict[str, Any] | None = None, error: ZotError | None = None) -> None:
-        """It has come: the data, or an error. Only the first call counts."""
+        """Sets the data, or the error. Only the first call counts."""
         with self._lock:
             if self._come.is_set():
                 return
@@ -46,7 +46,7 @@ class PendingAnswer:
         return self._come.is_set()
 
     def on_come(self, callback: Callable[[], None]) -> None:
-        """Calls `callback` when it has come, at once if it has; mostly in another thread."""
+        """Calls `callback` when the answer has come, mostly in another thread; at once if it is there."""
         with self._lock:
             if not self._come.is_set():
                 self._callbacks.append(callback)
@@ -54,17 +54,17 @@ class PendingAnswer:
         callback()
 
     def read(self) -> dict[str, Any]:
-        """The data of what has come. Raises its error."""
+        """Returns the data of the answer that has come. Raises its error."""
         if self._error is not None:
             raise self._error.with_traceback(None)
         return self._data
 
     def wait(self, timeout_s: float | None) -> dict[str, Any]:
-        """The data. Raises its error, and `ProtocolError` if it does not come in time."""
+        """Waits for the data and returns them. Raises its error, and `ProtocolError` if it does not come in time."""
         if not self._come.wait(timeout_s):
             raise self.late(timeout_s)
         return self.read()
 
     def late(self, timeout_s: float | None) -> ProtocolError:
-        """The exception for a wait that was too long."""
+        """Returns the exception for a wait that was too long."""
         return ProtocolError(f"{self.kind} has not been answered for {timeout_s or 0:g} s")

@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from ..events import AnyEvent
 
 UNREAD_LIMIT = 64 * 1024 * 1024
-"""Bytes of events that may wait for the program. Beyond them the prompt is aborted."""
+"""Maximum size in bytes of the events that wait for the program. With more, the prompt is aborted."""
 
 
 class PromptStream(Inbox):
-    """Events wait here until they are taken."""
+    """The events, until the program takes them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.id = ""
-        """The engine's id of the prompt; "" before it has answered."""
+        """The engine's id of the prompt; "" before its answer."""
         self.result: Result | None = None
         self.is_cancelled = False
-        """It was aborted: it ends soon, and another prompt may be sent."""
+        """Whether it was aborted: it ends soon, and another prompt may be sent."""
         self._is_left = False
         self._bytes = 0
 
     def put(self, event: AnyEvent) -> bool:
-        """Adds an event. Returns False once, when too much is unread: then the prompt is to be aborted."""
+        """Adds an event. Returns False once, when too much is unread: then the caller aborts the prompt."""
         is_too_much = False
         with self._changed:
             if isinstance(event, Result):
@@ -49,23 +49,23 @@ class PromptStream(Inbox):
         return not is_too_much
 
     def leave(self) -> None:
-        """Nobody takes events any more: those that come are dropped. Takes no lock, for finalizers."""
+        """Drops all later events: the program takes no more. Takes no lock, for finalizers."""
         self._is_left = True
 
     def drop(self) -> None:
-        """Drops the events that wait and those that come."""
+        """Drops waiting and later events."""
         self.leave()
         with self._changed:
             self._drop()
 
     def wait_over(self) -> None:
-        """Waits until no event follows."""
+        """Waits until no more events follow."""
         with self._changed:
             while not self.is_over:
                 self._changed.wait()
 
     def on_over(self, callback: Callable[[], None]) -> None:
-        """Calls `callback` once, when no event follows."""
+        """Calls `callback` once, when no more events follow."""
         with self._changed:
             if not self.is_over:
                 self._callbacks.append(lambda: self.on_over(callback))
@@ -101,7 +101,7 @@ class Summary:
                 return
 
     def text(self) -> str:
-        """The summary. Raises `RefusedError` with the reason if there is none."""
+        """Returns the summary. Raises `RefusedError` with the reason if it is missing."""
         if self._summary is None:
             raise RefusedError(self._reason)
         return self._summary

@@ -1,4 +1,4 @@
-"""The requests to an engine: what is sent, and what reads the answer. The same for `Runtime` and `AsyncRuntime`."""
+"""Requests to an engine: their members, and the readers of their answers. Shared by `Runtime` and `AsyncRuntime`."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     Message = dict[str, Any]
     """A message of a conversation, as plain JSON."""
     Request = tuple[str, Data, float | None, Callable[[Data], T]]
-    """The type, the members, the seconds to wait for the answer, and what reads its data."""
+    """The type, the members, the seconds to wait for the answer, and the reader of its data."""
     ExportFormat = Literal["markdown", "html", "json", "zotsession"]
     Path = str | os.PathLike[str]
 
 AFTER_CANCELLED = frozenset({"clear", "get_messages", "set_messages", "resume", "fork", "export"})
-"""Requests about the whole conversation: they wait for the end of prompts that were cancelled."""
+"""Requests about the whole conversation, which wait for the end of cancelled prompts."""
 
 
 def _request(kind: str, read: Callable[[Data], T], **members: Any) -> Request[T]:
@@ -100,18 +100,18 @@ def import_session(path: Path) -> Request[str]:
 
 
 def absolute(path: Path) -> str:
-    """The engine may have another working folder than this process."""
+    """Returns the absolute path: the engine may have another working folder than this process."""
     return os.path.abspath(os.fsdecode(os.fspath(path)))
 
 
 def command(line: str) -> Request[CommandOutcome]:
-    """It is answered when the command has ended, so the wait for it has no limit here."""
+    """The wait has no limit here: the answer comes when the command has ended."""
     name, args = command_words(line)
     return "run_command", {"name": name, "args": args}, None, CommandOutcome.read
 
 
 def command_words(line: str) -> tuple[str, str]:
-    """The name without the slash, and the arguments, of a line such as `/todo add milk`."""
+    """Returns the name without the slash, and the arguments, of a line such as `/todo add milk`."""
     words = line.strip().removeprefix("/").split(maxsplit=1)
     return (words[0] if words else "", words[1].strip() if len(words) > 1 else "")
 

@@ -1,4 +1,4 @@
-"""How a program without asyncio waits, in any of its threads. `async_waits.py` has the same for asyncio."""
+"""Waits for programs without asyncio, in any thread. `async_waits.py` has the same for asyncio."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-def come(pending: PendingAnswer, timeout_s: float | None) -> dict[str, Any]:
-    """The data of what comes. Raises its error, and `ProtocolError` if it does not come in time."""
+def wait_answer(pending: PendingAnswer, timeout_s: float | None) -> dict[str, Any]:
+    """Returns the data of the answer. Raises its error, and `ProtocolError` if it does not come in time."""
     return pending.wait(timeout_s)
 
 
 def next_item(inbox: Inbox) -> Any:
-    """The next item of an inbox; None at its end. Raises the error that ended it."""
+    """Returns the next item of an inbox; None at its end. Raises the error that ended it."""
     return inbox.take()
 
 
-def over(stream: PromptStream) -> None:
+def wait_over(stream: PromptStream) -> None:
     """Returns when no event of the prompt follows."""
     stream.wait_over()
 
 
-def gone(process: EngineProcess) -> None:
+def wait_gone(process: EngineProcess) -> None:
     """Ends a process and returns when it is gone; earlier if a callback of the program holds its thread up."""
     process.close()
 
 
-def in_thread(function: Callable[..., T], *args: Any) -> T:
-    """What the function returns, which waits by itself."""
+def run_in_thread(function: Callable[..., T], *args: Any) -> T:
+    """Calls a function that blocks, and returns its result."""
     return function(*args)
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:
-    """The loop for the program's coroutines; None for one of zotext."""
+    """Returns the loop for the program's coroutines; None for the loop of zotext."""
     return None

@@ -42,8 +42,7 @@ class Histogram:
         return sum(self._counts)
 
     def percentile(self, fraction: float) -> float | None:
-        """Returns the middle of the bucket, in seconds, in which this fraction of the samples is reached; None without
-        samples."""
+        """Returns the middle, in seconds, of the bucket where this fraction of samples is reached; None without any."""
         wanted = fraction * self.count
         counted = 0
         for index, count in enumerate(self._counts):
@@ -144,8 +143,7 @@ class Account:
 
     def exited(self, status: str, *, cpu_s: float, rss_peak: int, seen_cpu_s: float | None = None) -> None:
         """Adds a process that has ended. `status` is for people. `cpu_s` and `rss_peak` (bytes) are the kernel's values
-        for the process. `seen_cpu_s` is the CPU time of its tree at the last sample; None if the extension had no other
-        tree."""
+        for the process. `seen_cpu_s` is the CPU time of its tree at the last sample; None without an earlier tree."""
         self.exits += 1
         self.memory.clear()
         self.exit_status = status

@@ -1,4 +1,4 @@
-"""What an extension uses, at one sample and per second, compared with its limits. Pure."""
+"""The use of an extension, at one sample and per second, compared with its limits. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from wire.manifest import Limits
 
 BREACHES = 3
-"""So many samples in a row must break a limit before the host acts, unless the manifest sets a number."""
+"""Samples in a row that must break a limit before the host acts, unless the manifest sets a number."""
 LOG_MB = 5.0
 """MiB of log files per extension, unless the manifest sets a number."""
 GROSS = 2.0
@@ -24,7 +24,7 @@ MIB = 1024 * 1024
 
 
 class LimitReading(msgspec.Struct, frozen=True):
-    """What one worker's process tree uses at one sample. A rate without an earlier sample is None, and so is a value
+    """The use of one worker's process tree at one sample. A rate without an earlier sample is None, as is each value
     that was not measured."""
 
     rss: int
@@ -64,8 +64,7 @@ def breaches(limits: Limits, reading: LimitReading) -> Iterator[Breach]:
 
 
 def limits_used(limits: Limits, readings: Iterable[LimitReading]) -> Iterator[tuple[str, float, float | None]]:
-    """Name and value of each limit on use that is set, with the largest use among the workers; None for a use that was
-    not measured."""
+    """Name and value of each set limit on use, with the largest use of a worker; None for one that was not measured."""
     readings = list(readings)
     measured: dict[str, list[float | None]] = {
         "rss_mb": [reading.rss / MIB for reading in readings],
@@ -102,7 +101,7 @@ def judge(limits: Limits, reading: LimitReading, row: int, *, counts: bool = Tru
 
 
 class TreeUse(msgspec.Struct, frozen=True):
-    """What one worker's process tree uses at one sample, with rates."""
+    """The use of one worker's process tree at one sample, with rates."""
 
     at: float | None = None
     """When the sample was taken, on the loop's clock; None before the first one."""
@@ -140,8 +139,7 @@ SHORTEST_S = 0.05
 
 
 def add_rates(before: TreeUse, now: TreeUse) -> TreeUse:
-    """Returns the later sample, completed with its rates. The `cpu_s` of a tree falls if a part of the tree ends
-    unseen."""
+    """Returns the later sample, completed with its rates. The `cpu_s` of a tree falls if a part of it ends unseen."""
     assert now.at is not None
     spent = before.spent_s + max(0.0, now.cpu_s - before.cpu_s)
     here = (now.at, spent, now.frames_in)

@@ -5,10 +5,10 @@ follow one another: they are asked at the same time. Verdicts count in the order
 which they come. The first block ends the chain. A rewrite ends the round: the guards behind it in the round are asked
 again, about the rewritten event. So the judgement is the same as if each guard was asked alone.
 
-A verdict is allow, deny, ask or no verdict, a judgement the sum of the verdicts. Each guard judges what the guards
-before it have made of the event. Ask means deny, unless the user lets such events pass. `on_failure` in the guard's
-manifest says what no verdict means; with strict guards it means deny. What has happened already, an error for instance,
-cannot be denied.
+A verdict is allow, deny, ask or no verdict; a judgement is the sum of the verdicts. Each guard judges the event as the
+guards before it have rewritten it. Ask means deny, unless the user lets such events pass. `on_failure` in the guard's
+manifest says what no verdict means; with strict guards it means deny. An event that has happened already, an error for
+instance, cannot be denied.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Judgement(msgspec.Struct, frozen=True):
     missing: tuple[MissingVerdict, ...] = ()
     remarks: tuple[Remark, ...] = ()
     contexts: tuple[str, ...] = ()
-    """What guards add for the model, in their order."""
+    """Texts of guards for the model, in guard order."""
     error_handling: ErrorHandling | None = None
     """As the last guard that says so wants it."""
     handled_by: str = ""
@@ -233,7 +233,7 @@ class Guard(Protocol):
     denies_on_failure: bool
     """Whether no verdict of this guard means deny."""
     lets_asked_pass: bool
-    """Whether what a person should decide is allowed."""
+    """Whether an event is allowed if a guard wants a person to decide."""
     is_independent: bool
 
     @property

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from supervisor.calls.guard_chain import Judgement
 
 HOST = "host"
-"""Who has blocked, if it was no guard."""
+"""The blocker of a call, if it was no guard."""
 
 
 class CallStep(Enum):
@@ -84,8 +84,8 @@ class GuardedCall:
         self.step = CallStep.REVIEW
 
     def abort(self, reason: str, *, is_guarded: bool = True) -> CallStep:
-        """Ends the call: guards are asked nothing any more. With `is_guarded` a guard wants to see results, so one that
-        it has not judged is withheld. Does nothing if the call has ended."""
+        """Ends the call; guards are no longer asked. With `is_guarded` a guard wants to see results: a result without
+        its judgement is withheld. Does nothing if the call has ended."""
         if self.step is not CallStep.ENDED:
             if is_guarded or self.result is None:
                 self._withhold(f"aborted: {reason}")

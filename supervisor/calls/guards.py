@@ -38,7 +38,7 @@ class Guards:
         self.on_start_over: list[Callable[[], None]] = []
         """Called when the start of an extension may be over."""
         self.is_complete = False
-        """Whether the host knows what every extension guards. A plain attribute, since every verdict reads it."""
+        """Whether the host knows the guards of every extension. A plain attribute, since every verdict reads it."""
 
     def forget(self) -> None:
         """Called when a subscription has changed, or the list or order of the extensions."""
@@ -59,7 +59,7 @@ class Guards:
         guards = [extension for extension in self._extensions if event in extension.guards]
         if event in DENIABLE:
             return rounds_of(guards)
-        return (tuple(guards),) if guards else ()  # it has happened: nobody changes it for the next guard
+        return (tuple(guards),) if guards else ()  # it has happened: no guard changes it for the next
 
     def of(self, event: str) -> list[Extension]:
         """The guards of an event, in order. Raises `KeyError` for an event that cannot be guarded."""
@@ -88,8 +88,8 @@ class Guards:
 
     def starting(self, event: str) -> list[Extension]:
         """The starting extensions for which a verdict on this event waits. For `FIRST` events these are only extensions
-        whose failure means deny: the first request to the model must not wait for the slowest extension. For what
-        cannot be denied there are none."""
+        whose failure means deny: the first request to the model must not wait for the slowest extension. Empty for an
+        event that cannot be denied."""
         if event not in DENIABLE:
             return []
         return [
@@ -133,7 +133,7 @@ class Guards:
         self.changed()
 
     def cancelled_since(self, count: int) -> str | None:
-        """The reason of the newest cancellation after the first `count`; None if there is none."""
+        """The reason of the newest cancellation after the first `count`; None without one."""
         return self.cancellations[-1] if len(self.cancellations) > count else None
 
     # --- verdicts -------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def _subject(event: Event) -> str:
 
 
 def _deed(event: Event) -> str:
-    """What a guard did that blocked this event, in words."""
+    """The deed of a guard that blocked this event, in words."""
     tool = one_line(event.tool_name or "a tool", TOOL_LENGTH)
     return {
         "tool_call": f"refused {tool}",

@@ -46,8 +46,7 @@ class MergedRegistrations:
             callback()
 
     def tools(self) -> Mapping[str, OwnedTool]:
-        """The tools of the extensions that are up. Tools that are registered later appear in the result of the next
-        call."""
+        """The tools of the extensions that are up. Tools that are registered later appear in the next result."""
         if self._current is None:
             self._merge()
             self._current = {
@@ -88,8 +87,7 @@ class MergedRegistrations:
         return commands[name]
 
     def instructions(self) -> str:
-        """What the extensions that are up want the model to know, each under a line with its name; "" if they say
-        nothing."""
+        """The instructions of all extensions that are up to the model, each under a line with its name; "" without."""
         return "".join(
             f"\nThe extension {extension.name} says of its tools:\n{extension.instructions.strip()}\n"
             for extension in self._extensions
@@ -164,8 +162,9 @@ class OwnedCommand(msgspec.Struct, frozen=True):
 class Claims:
     """Judges the claims of one host's extensions. `reserved` are the names of its built-in tools.
 
-    Who has a name keeps it. Only if both claim it, the first in guard order has it, whichever says hello first: the
-    other one is given up. What an extension that is being reloaded has is what its new version has.
+    An extension keeps the names that it has. If two claim a name at the same time, the first in guard order gets it,
+    whichever says hello first; the other one is given up. An extension that is being reloaded has the names of its new
+    version.
     """
 
     def __init__(self, extensions: Sequence[Extension], reserved: Collection[str]) -> None:
@@ -173,8 +172,8 @@ class Claims:
         self._reserved = frozenset(reserved)
 
     def judge(self, extension: Extension, found: FoundExtension, claimed: Collection[str]) -> str:
-        """Returns why this version of the extension cannot have what it claims; "" if it can. Then those that have to
-        yield are given up."""
+        """Returns why this version of the extension cannot have what it claims; "" if it can. Then the losers are given
+        up."""
         if not claimed:
             return ""
         if builtin := self._reserved.intersection(claimed):

@@ -1,8 +1,7 @@
 """The notes and panels that extensions show the user. Only the extension that sent a note or panel can change it.
 
 A note stands until the user's next prompt, or until its extension clears all its notes. A panel is opened by the answer
-to a command. The worker that opened it redraws and closes it. The user can close it, too. It closes when the worker
-ends.
+to a command. The worker that opened it redraws and closes it. The user can close it, too, and the worker's end does.
 """
 
 from __future__ import annotations

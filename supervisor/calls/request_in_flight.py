@@ -1,7 +1,7 @@
 """Requests whose callers do not wait, and their deadlines: a callback gets the result, exactly once.
 
 A request that is not answered in time fails. An answer that comes later is ignored, with a line in the extension's log.
-So a verdict that is too late is none, and the guard's `on_failure` decides. A caller that waits has the same deadline,
+So a late verdict counts as no verdict, and the guard's `on_failure` decides. A caller that waits has the same deadline,
 see `PendingRequests.wait`.
 """
 

@@ -162,7 +162,7 @@ class VerdictInFlight(RequestInFlight):
 
     @property
     def _cancel_reason(self) -> str | None:
-        """Why the verdict is not wanted any more: it was cancelled, alone or with all others."""
+        """Why the verdict is no longer wanted: it was cancelled, alone or with all others."""
         return self._guards.cancelled_since(self._before) if self._cancelled is None else self._cancelled
 
     def _ask(self, chain: Chain) -> None:

@@ -40,8 +40,7 @@ class Orphans:
         self._found: dict[str, list[tuple[int, str]]] = {}
 
     def of(self, table: ProcessTable, extension: str, start: str | None = None) -> list[int]:
-        """Returns the pids of the orphans in this table that belong to this extension, or to one start of its
-        workers."""
+        """Returns the pids of the orphans in this table that belong to this extension, or to one worker start."""
         if not self._adopts:
             return []
         if table is not self._table:
@@ -94,8 +93,8 @@ class HostProcesses:
         self._loop = loop
         self._owns_process = owns_process
         self.token, self.task = (os.urandom(16).hex(), "") if keeper is None else (keeper.token, keeper.task)
-        """Every child has the token in its environment. It identifies the children of a killed host. The task is what a
-        kept host works on."""
+        """Every child has the token in its environment. It identifies the children of a killed host. The task is the
+        work of a kept host, for people."""
         self.table = SharedProcessTable(loop)
         self.tracker: ProcessTracker | None = None
         if runtime_folder is not None:

@@ -1,4 +1,4 @@
-"""Each host keeps a record while it runs. The record tells the next host what a killed host has left."""
+"""Each host keeps a record while it runs. The record names the leftovers of a killed host to the next host."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ UNFINISHED = re.compile(r"\.(\d{1,10})\.json\.new")
 LONGEST_RECORD = 64 * 1024
 """Bytes."""
 EXPIRY_S = 30 * 86_400.0
-"""Seconds. At this age a record of another machine or container is removed: here nobody can tell whether its host
-lives."""
+"""Seconds. At this age a record of another machine or container is removed: whether its host lives is unknown here."""
 
 
 class PidSpace(NamedTuple):
@@ -84,8 +83,7 @@ class HostRecord(msgspec.Struct, frozen=True):
         return path
 
     def remove(self, folder: Path) -> None:
-        """Removes the record at the orderly end of the host. Does nothing if the file is missing or belongs to another
-        host."""
+        """Removes the record at the orderly end of the host. Does nothing if the file is missing or another host's."""
         if (file := open_record(self.path(folder))) is not None:
             if file.record == self:
                 file.remove()
@@ -93,14 +91,14 @@ class HostRecord(msgspec.Struct, frozen=True):
 
 
 class HostStatus(Enum):
-    """What became of the host of a record."""
+    """The state of the host of a record."""
 
     LIVING = "living"
     DEAD = "dead"
     OF_ANOTHER_BOOT = "of another boot"
     """The host is dead, and so are all processes that it had started."""
     FOREIGN = "foreign"
-    """The host is of another machine or container: here nobody can tell whether it lives."""
+    """The host is of another machine or container: whether it lives is unknown here."""
 
 
 def decide_status(record: HostRecord, ours: PidSpace, *, lives: bool) -> HostStatus:
@@ -153,8 +151,7 @@ class RecordFile:
         return self._is_there()
 
     def _is_there(self) -> bool:
-        """Whether the file is still at its path: nobody has removed it, and no host with the same pid has replaced
-        it."""
+        """Whether the file is still at its path: it was not removed, and no host with the same pid has replaced it."""
         try:
             return os.lstat(self._path).st_ino == self._inode
         except OSError:

@@ -7,10 +7,9 @@ import msgspec
 
 class Keeper(msgspec.Struct, frozen=True):
     """Of a host that another host has started, and that has neither a record nor a reaper: those of the other host
-    cover it. Nor does it look for what dead hosts have left."""
+    cover it. Nor does it look for leftovers of dead hosts."""
 
     token: str
-    """In the environment of every child, in the place of a token of the host's own: that of the other host, a dot, and
-    more."""
+    """In the environment of every child, in place of a token of the host's own: the other host's, a dot, and more."""
     task: str = ""
-    """What the host works on, for people."""
+    """The task of the host, for people."""

@@ -34,7 +34,7 @@ LIMIT_S = 10.0
 POLL_S = 0.02
 CONFIRM_S = 0.03
 CONFIRMATIONS = 4
-"""So many further reads of the process table must find no process. A single read misses a process that is just being
+"""Further reads of the process table that must find no process. A single read misses a process that is just being
 forked or has not yet called exec."""
 CROWD = 50
 """If more new processes than this appear after the first read, the tree does not end in order: SIGKILL at once."""
@@ -60,8 +60,7 @@ class KillStage(Enum):
 
 
 class LeftoverKiller:
-    """Ends the processes that bear a host's marks. `step` returns a number of seconds: call it again after so many
-    seconds, until it returns None."""
+    """Ends the processes that bear a host's marks. `step` returns the seconds until its next call; None at the end."""
 
     def __init__(
         self, marks: HostMarks, clock: Callable[[], float], *, spared: Iterable[int] = (), term_s: float = TERM_S
@@ -171,8 +170,8 @@ class LeftoverKiller:
 def next_stage(
     stage: KillStage, *, left: int, late: int, since: float, term_s: float, empty_reads: int
 ) -> tuple[KillStage, float | None]:
-    """Returns the next stage, and the seconds until the next step. `late` counts processes that the first read did not
-    find. Pure."""
+    """Returns the next stage, and the seconds until the next step. `late` counts processes that the first read missed.
+    Pure."""
     if stage in (KillStage.OVER, KillStage.GIVEN_UP):
         return stage, None
     if not left:
@@ -187,8 +186,7 @@ def next_stage(
 def related(
     table: ProcessTable, starts: Iterable[int], sessions: Iterable[int], spared: Collection[int]
 ) -> dict[int, Process]:
-    """Returns the living processes among the starts, the members of the sessions, and all processes that belong to
-    them.
+    """Returns the living processes among the starts, the members of the sessions, and all that belong to them.
 
     The session of a found process belongs to it if the session's leader is found too or is gone: a session's number is
     not reused while the session has members.
@@ -212,8 +210,7 @@ def related(
 
 
 def groups_of(found: dict[int, Process], table: ProcessTable) -> set[int]:
-    """Returns the process groups in which every process is found. The session decides: a group is always within one
-    session.
+    """Returns the process groups in which every process is found. By session: a group is always within one.
 
     A group's number is not reused while the group has members. For a reuse between the read of the table and the
     signal, all pids would have to be used up in a few milliseconds.
@@ -232,8 +229,7 @@ def _pids() -> set[int]:
 
 
 def _kill_unseen_group(leader: int, table: ProcessTable) -> None:
-    """Kills the group of a missing leader if the table shows no members: some may live for less time than a read
-    takes."""
+    """Kills the group of a missing leader if the table shows no members: some may live for less than a read takes."""
     if all(process.group != leader for process in table.by_pid.values()):
         try:
             os.killpg(leader, signal.SIGKILL)

@@ -1,7 +1,7 @@
 """Ends process groups without /proc and psutil: the reaper on macOS uses it.
 
-It finds the processes in the group of a leader, but not those that left the group: `kill_leftovers`, on Linux, finds
-these too.
+It finds the processes in the group of a leader, but not processes that left the group: `kill_leftovers` finds these on
+Linux.
 """
 
 from __future__ import annotations

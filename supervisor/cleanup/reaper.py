@@ -1,5 +1,4 @@
-"""Starts the reaper: a small process that cleans up if the host is killed. Its input is a pipe that only the host
-holds.
+"""Starts the reaper: a small process that cleans up if the host is killed. Only the host holds the pipe to its input.
 
 The reaper takes about 8 MB, mostly shared with the host, and 10 ms of CPU time at the start. It runs in a session of
 its own, blocks the signals that ask programs to end, and ends with the host.

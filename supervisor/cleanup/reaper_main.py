@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 READ = 65536
 PAUSE_MS = 100
-"""After a line has come, the reaper waits so many milliseconds, then reads all that has come. If each line woke it,
-each start of a process would make the host wait 0.2 ms for a processor."""
+"""Milliseconds that the reaper waits after a line, before it reads all that has come. If each line woke it, each start
+of a process would make the host wait 0.2 ms for a processor."""
 
 
 class HostFacts:
@@ -81,8 +81,7 @@ def listen(host: int, facts: HostFacts) -> None:
 
 
 def end_leftovers(facts: HostFacts, record: str) -> None:
-    """Ends all processes that the host has left. Then removes the host's record: the next host need not look for
-    them."""
+    """Ends all processes that the host has left. Then removes its record: the next host need not look for them."""
     import os
     import time
 
@@ -114,8 +113,7 @@ def end_leftovers(facts: HostFacts, record: str) -> None:
 
 
 def _remove_record(path: str, token: str) -> None:
-    """Removes the file and the socket of the host, unless it is by now the record of another host with the same
-    pid."""
+    """Removes the file and the socket of the host, unless it is now the record of another host with this pid."""
     import os
 
     try:

@@ -84,7 +84,7 @@ class StartupSweep:
         return not self._hosts
 
     def start(self) -> None:
-        """Reads the records, which takes well under 1 ms if there are none. The loop does the rest."""
+        """Reads the records, which takes well under 1 ms without any. The loop does the rest."""
         for path, pid in record_paths(self._folder):
             file = open_record(path)
             if file is None:
@@ -98,8 +98,7 @@ class StartupSweep:
             self._timer = self._loop.call_later(0, self._step)
 
     def close(self) -> None:
-        """Kills the remaining processes now, at the end of this host. A record whose processes still live stays for the
-        next start."""
+        """Kills the remaining processes now, at the end of this host. A record whose processes still live stays."""
         if self._timer is not None:
             self._timer.cancel()
         for host in self._hosts:
@@ -173,8 +172,7 @@ class _DeadHost:
 
 
 def _remove_socket(folder: Path, pid: int) -> None:
-    """Removes the socket of a dead host, unless a process has its pid: that may be a host with a socket of this
-    name."""
+    """Removes the socket of a dead host, unless a process has its pid: it may be a host with this socket."""
     if not runtime_dir.is_alive(pid):
         unlink(runtime_dir.socket_of(folder, pid))
 

@@ -121,8 +121,7 @@ class ProcessTracker:
         self, name: str, argv: Sequence[str], limits: Limits, *, cwd: str, env: Mapping[str, str]
     ) -> tuple[list[str], Leaf | None]:
         """Returns the command to start in place of `argv`, and the leaf that this command joins, if its limits need
-        one. Raises `SpawnError` if the program cannot be started, and if the host would have too few descriptors
-        left."""
+        one. Raises `SpawnError` if the program cannot be started, or if the host would have too few descriptors."""
         try:
             fd_limit.require_free()
         except OSError as error:

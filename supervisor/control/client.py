@@ -51,8 +51,8 @@ def endpoints(folders: Iterable[Path]) -> list[Endpoint]:
 def hosts(
     folders: Iterable[Path], timeout_s: float = PATIENCE_S
 ) -> list[tuple[Endpoint, ControlClient | ControlError]]:
-    """All running hosts in these folders, each with a connection or with the reason why there is none. Sockets of hosts
-    that have ended are removed."""
+    """All running hosts in these folders, each with a connection, or with the reason why it has no connection. Sockets
+    of hosts that have ended are removed."""
     found: list[tuple[Endpoint, ControlClient | ControlError]] = []
     for endpoint in endpoints(folders):
         try:
@@ -78,7 +78,7 @@ class ControlClient:
         try:
             self._socket = unix_socket.connect(endpoint.path, timeout_s)
         except (ConnectionRefusedError, FileNotFoundError):
-            raise GoneError(f"host {self.pid} is not running any more") from None
+            raise GoneError(f"host {self.pid} no longer runs") from None
         except OSError as error:
             raise ControlError(f"host {self.pid} cannot be reached: {error.strerror or error}") from None
 
@@ -132,8 +132,8 @@ class ControlClient:
         raise ControlError(f"host {self.pid} does not answer")
 
     def next(self, timeout_s: float | None = None) -> control.Reply | None:
-        """The next reply, in order; None if there is none within `timeout_s` seconds. With None as timeout it waits
-        without limit. Raises `GoneError` if the host has closed the connection."""
+        """The next reply, in order; None if it does not come within `timeout_s` seconds. Waits without limit if that is
+        None. Raises `GoneError` if the host has closed the connection."""
         if self._unread:
             return self._unread.popleft()
         return self._receive(None if timeout_s is None else time.monotonic() + timeout_s)

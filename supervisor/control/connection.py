@@ -35,7 +35,7 @@ HANG_UP_POLL_S = 0.5
 
 
 class ControlConnection:
-    """`on_line` gets each line without its LF. If the client is lost, `on_gone` gets the reason once, but not after
+    """`on_line` gets each line without its LF. If the client is lost, `on_gone` gets the reason once; not after
     `close`.
 
     A client may end its side (as `nc -N` does at the end of its input) and still get its answers. `is_idle` returns

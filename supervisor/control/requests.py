@@ -98,7 +98,7 @@ class ControlRequests:
             frames.CommandInvoked: self._begin,
             frames.EventIntercept: self._begin,
         }
-        """What each returns is said to the client; None if the answer was said, comes later, or is none."""
+        """Each returns its answer for the client; None if the answer was sent, comes later, or is not needed."""
 
     def answer(self, client: ControlSession, request: control.Request) -> None:
         """Answers a request at once, or begins it and answers later."""

@@ -161,7 +161,7 @@ class ControlServer:
     def _welcome(self, sock: socket.socket) -> None:
         uid, own = self._peer_uid(sock), os.geteuid()
         if uid is not None and uid != own:
-            _refuse(sock, f"this host belongs to user {own}, and serves nobody else")
+            _refuse(sock, f"this host belongs to user {own}, and serves no other user")
         elif len(self._clients) >= CLIENTS_LIMIT:
             _refuse(sock, f"this host has {CLIENTS_LIMIT} clients, and takes no more; try again later")
         elif sock.fileno() >= fd_limit.first_of_host():

@@ -86,7 +86,7 @@ class ControlSession:
             self._handler.answer(self, request)
 
     def _on_gone(self, reason: str) -> None:
-        self._end(f"the client that asked for it is not served any more: {reason}")
+        self._end(f"the client that asked for it is no longer served: {reason}")
 
     # --- to the client ------------------------------------------------------------------------------------
 

@@ -25,15 +25,14 @@ if TYPE_CHECKING:
 
 
 class Consent(msgspec.Struct, frozen=True):
-    """The project extensions that the user has allowed for one run. The extensions with a trust record are not among
-    them."""
+    """The project extensions that the user has allowed for one run. Extensions with a trust record are not included."""
 
     whole_project: bool = False
     """`--trust-project`: all project extensions run in this run; nothing is recorded."""
     folders: frozenset[Path] = frozenset()
     """The extensions in these folders, and the MCP servers of these places, run in this run."""
     copy: ProjectCopy | None = None
-    """The project's folder is a copy: what equals what is trusted in the original runs."""
+    """The project's folder is a copy: an extension runs if it equals a trusted one of the original."""
 
 
 class Admission:
@@ -90,7 +89,7 @@ class Admission:
         return replace(found, seal=seal)
 
     def knows(self, folder: Path) -> bool:
-        """Whether the user has ever trusted what is in a folder. True if nobody can tell."""
+        """Whether the user has ever trusted the content of a folder. True if that is unknown."""
         from supervisor.discovery.trust_store import TrustError, key_of
 
         try:

@@ -1,4 +1,4 @@
-"""Makes the data folder of an extension. The folder is apart from the program and holds state that must outlive the
+"""Makes the data folder of an extension. The folder is apart from the program and holds state that outlives the
 process.
 
 The folder is `$ZOT_HOME/data/NAME`. For an extension of a project it is `$ZOT_HOME/data/NAME-DIGITS`, with 8 digits of
@@ -47,8 +47,8 @@ class DataDir(msgspec.Struct, frozen=True):
 
 
 def prepare(found: FoundExtension, data: Path | None) -> DataDir:
-    """Makes the data folder, for its user only, and returns it. `data` is `$ZOT_HOME/data`. If `data` is None, if the
-    extension is told of none, or if it cannot be made, returns the extension's own folder, as in zot."""
+    """Makes the data folder, for its user only, and returns it. `data` is `$ZOT_HOME/data`. Without `data`, for a kind
+    of extension without a data folder, or if it cannot be made, returns the extension's own folder, as in zot."""
     if data is None or not found.kind.has_data_dir:
         return DataDir(found.folder)
     own = data / name_of(found)

@@ -32,7 +32,7 @@ DISABLED = SkipReason("disabled", SkipCause.DISABLED)
 PROJECT_FILE = ".mcp.json"
 """The MCP servers of a project, in its folder."""
 USER_FILE = "mcp.json"
-"""Those of the user, in `$ZOT_HOME`."""
+"""The MCP servers of the user, in `$ZOT_HOME`."""
 
 
 class Discovery(msgspec.Struct, frozen=True):
@@ -44,14 +44,14 @@ class Discovery(msgspec.Struct, frozen=True):
 
 
 class Admit(Protocol):
-    """Says what may be started."""
+    """Decides which extensions may be started."""
 
     def __call__(self, found: FoundExtension) -> Steps[FoundExtension | SkipReason]:
         """Returns an extension that needs trust as it may be started, or why it may not."""
         ...
 
     def knows(self, folder: Path) -> bool:
-        """Whether the user has ever trusted what is in a folder, whatever is there now."""
+        """Whether the user has ever trusted content of a folder, even if it differs from that of today."""
         ...
 
 
@@ -63,7 +63,7 @@ class McpFiles(msgspec.Struct, frozen=True):
     named: tuple[str, ...] = ()
     """The files of `--mcp-config`."""
     only_named: bool = False
-    """Those files alone count."""
+    """Whether only these files count."""
 
 
 def discover(
@@ -197,7 +197,7 @@ def _to_start(
 def _candidates(
     explicit: Iterable[str], project: Path | None, home: Path | None, mcp: McpFiles | None
 ) -> Iterator[FoundExtension | SkippedExtension]:
-    """All extensions, in the order in which they take their names, and what cannot be read."""
+    """All extensions, in the order in which they take their names, and the ones that cannot be read."""
     folders_named = tuple(explicit)
     for position, path in enumerate(folders_named):
         yield _look_at(Path(path).expanduser().absolute(), Scope.EXPLICIT, position)
@@ -235,7 +235,7 @@ def servers_of(scope: Scope, project: Path, home: Path) -> list[FoundExtension |
 
 
 def servers_in(file: Path, scope: Scope, workspace: Path, position: int = 0) -> list[FoundExtension | SkippedExtension]:
-    """The MCP servers of a file, not expanded, and what of it cannot be used."""
+    """The MCP servers of a file, not expanded, and its entries that cannot be used."""
     try:
         from supervisor.discovery.mcp.servers import read_servers  # most runs have no such file
 
@@ -274,8 +274,8 @@ def _are_listed(parent: Path, folders: list[tuple[Path, Scope]]) -> bool:
 
 
 def copilot_folders_in(parent: Path, skipped: list[SkippedExtension]) -> list[Path]:
-    """Returns the Copilot extensions in a folder of such, sorted by name: the folders with an `extension.mjs`, or at
-    least with a manifest. What else is there is no extension."""
+    """Returns the Copilot extensions in `parent`, sorted by name: the folders with an `extension.mjs`, or at least with
+    a manifest. All else there is no extension."""
     if not os.path.lexists(parent):
         return []
     return [
@@ -286,7 +286,7 @@ def copilot_folders_in(parent: Path, skipped: list[SkippedExtension]) -> list[Pa
 
 
 def broken_link(folder: Path) -> str:
-    """Says of a symbolic link that leads nowhere what is wrong and what to do."""
+    """The fault of a symbolic link that leads nowhere, and what to do."""
     try:
         target = os.readlink(folder)
     except OSError:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 NEVER = frozenset({"ZOTCORE_RPC_TOKEN"})
 """No extension gets these, even if its manifest asks for them: this token gives access to the host itself."""
 CUSTOM_HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
-"""Headers of each request to the model, often with a gateway's key. Only the process that talks to the model gets
-them."""
+"""Headers of each request to the model, often with a gateway's key. Only the process that calls the model gets them."""
 HOST_SECRETS = NEVER | {
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
@@ -61,8 +60,8 @@ TOKEN_BEGINNINGS = (
 )  # fmt: skip
 """A value that begins so is a secret, whatever its name."""
 NOT_SECRET = ("ZOT_HOST_TOKEN", "XDG_ACTIVATION_TOKEN", "PASSWORD_STORE_")
-"""Names, and beginnings of names, that look like those of secrets: a mark on processes, a mark on windows, and the
-settings of `pass`."""
+"""Names, and their beginnings, that look like secrets: a mark on processes, a mark on windows, and the settings of
+`pass`."""
 MINIMAL = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL",
     "LANG", "LANGUAGE", "LC_*", "TZ",
@@ -89,8 +88,8 @@ def withhold(name: str) -> None:
 
 
 def child_environment(*wanted: str) -> dict[str, str]:
-    """Returns the host's environment without the host's own secrets, but with those that are `wanted`. For shell
-    commands and for the host's own helper processes."""
+    """Returns the host's environment without the host's own secrets, but with the `wanted` ones. For shell commands and
+    for the host's own helper processes."""
     secrets = HOST_SECRETS | _more_secrets
     return {name: value for name, value in os.environ.items() if name not in secrets or name in wanted}
 
@@ -144,8 +143,8 @@ def given_secrets(manifest: Manifest, config: Config, environ: Mapping[str, str]
 
 
 def withheld_secrets(manifest: Manifest, config: Config, environ: Mapping[str, str]) -> list[str]:
-    """Returns the secrets of `environ` that an extension does not get, and that it could be granted, sorted. Under the
-    policy `minimal` returns none: there an extension gets no variable that nobody named."""
+    """Returns the secrets of `environ` that an extension does not get, and that it could be granted, sorted. Returns
+    none under the policy `minimal`, where an extension gets only variables that are named."""
     if policy_of(manifest, config) == "minimal":
         return []
     return sorted(

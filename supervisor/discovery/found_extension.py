@@ -1,4 +1,4 @@
-"""What discovery finds: extensions that can be started, with where they are from."""
+"""Extensions that discovery finds and that can be started, with their origin."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Scope(IntEnum):
 
 
 class ProjectCopy(msgspec.Struct, frozen=True):
-    """A copy of a project's folder, which is judged by what is trusted in the original. Both are resolved paths."""
+    """A copy of a project's folder, which is judged by the trust records of the original. Both are resolved paths."""
 
     folder: str
     original: str
@@ -72,8 +72,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
     seal: Seal | None = None
     """The files as they were hashed; None if the extension needs no trust."""
     link: Link | None = None
-    """The connection to an extension of the scope PROGRAM; None in the other scopes. `folder` is then that of the
-    host."""
+    """The connection to an extension of the scope PROGRAM; None in the other scopes. `folder` is then the host's."""
 
     options: Mapping[str, Any] = {}
     """Settings that only its dialect knows."""
@@ -85,17 +84,17 @@ class FoundExtension(msgspec.Struct, frozen=True):
     workspace: Path | None = None
     """With `mcp_file`: the project's folder."""
     command: tuple[str, ...] = ()
-    """The program and its arguments, if they are not those of the manifest. A Copilot extension is started by a program
-    of zot's. With `mcp_file` they are expanded; then all that is shown has those of the manifest, since an expanded
-    word may be a secret."""
+    """The program and its arguments, if they differ from the manifest's. A Copilot extension is started by a program of
+    zot's. With `mcp_file` they are expanded; then people are shown the manifest's words, since an expanded word may be
+    a secret."""
     set_env: Mapping[str, str] = {}
-    """Variables that it gets besides those of the host's environment, expanded."""
+    """Variables that it gets besides the host's environment, expanded."""
     runs_in: Path | None = None
     """The folder in which its process runs; None if that is `folder`."""
 
     @property
     def kind(self) -> ExtensionKind:
-        """A program of another kind may speak the protocol of Copilot extensions: it is none."""
+        """The kind by origin, not by protocol: other programs may speak the protocol of Copilot extensions."""
         if self.mcp_file is not None:
             return ExtensionKind.MCP
         return (
@@ -106,13 +105,12 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> frozenset[str]:
-        """What people may call it: its name, and that of an MCP server as it is written in its file."""
+        """The names that people may use: its name, and the name of an MCP server as its file has it."""
         return frozenset((self.manifest.name, *(() if self.mcp_entry is None else (self.mcp_entry.key,))))
 
     @property
     def place(self) -> Path:
-        """What it is known by in records: its folder; of an MCP server the path of its file with its name behind it,
-        where no file can be."""
+        """Its key in records: its folder; for an MCP server its file's path and its name, where no file can be."""
         return self.folder if self.mcp_file is None else self.mcp_file / self.manifest.name
 
     @property
@@ -200,8 +198,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
     @property
     def is_of_a_project(self) -> bool:
-        """Whether the extension lies in a project's `.zot/extensions` or `.github/extensions`, even if it was named
-        with `--ext`."""
+        """Whether it lies in a project's `.zot/extensions` or `.github/extensions`, even if named by `--ext`."""
         if self.scope is not Scope.EXPLICIT or not self.kind.has_folder:
             return self.scope is Scope.PROJECT
         parent = self.folder.absolute().parent
@@ -220,14 +217,14 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
 
 def unread_kind(place: Path, mcp_file: Path | None = None) -> ExtensionKind:
-    """The kind of what cannot be read, in a folder or at a place in a file of MCP servers: by where it lies."""
+    """The kind of an unreadable extension, in a folder or at a place in a file of MCP servers: by where it lies."""
     if mcp_file is not None:
         return ExtensionKind.MCP_FILE if place == mcp_file else ExtensionKind.MCP
     return ExtensionKind.COPILOT if is_for_copilot(place.parent) else ExtensionKind.OWN
 
 
 def on_path(program: str) -> str | None:
-    """The absolute path of a program; None if there is none.
+    """The absolute path of a program; None if it is not found.
 
     Entries that are no absolute paths (`.`, `node_modules/.bin`, an empty one) are passed over: they mean the folder in
     which somebody works, and a project could put its own program in the place of the user's.

@@ -13,8 +13,7 @@ NODE = "node"
 
 
 class ExtensionKind(msgspec.Struct, frozen=True, kw_only=True):
-    """What a found, skipped or installed extension is, apart from the protocol that it speaks. There are four, which
-    `is` tells apart."""
+    """The kind of a found, skipped or installed extension, apart from its protocol. Compare the four with `is`."""
 
     OWN: ClassVar[ExtensionKind]
     """A folder with a manifest that says how it is started."""
@@ -23,36 +22,36 @@ class ExtensionKind(msgspec.Struct, frozen=True, kw_only=True):
     MCP: ClassVar[ExtensionKind]
     """An MCP server that is an entry in a file."""
     MCP_FILE: ClassVar[ExtensionKind]
-    """Such a file as a whole: only of what cannot be read."""
+    """Such a file as a whole: only for a file that cannot be read."""
 
     noun: str
     article: str
     """Of the noun."""
     family: str
-    """The noun where it does not matter, or is not sure, of which kind an extension is that has a folder."""
+    """The noun for an extension with a folder whose kind does not matter or is not sure."""
     label: str | None
-    """How lists show it; None if they need not."""
+    """The kind in lists; None if they leave it out."""
     flag: str
-    """Names one to be started."""
+    """The flag that names one to be started."""
     load_line: str
-    """How a line begins that says why it cannot be loaded; may have `{folder}` or `{name}`."""
+    """The beginning of a line that says why it cannot be loaded; may have `{folder}` or `{name}`."""
     why_needed: str
     """Why nothing may run without it if it cannot be read."""
     has_folder: bool = True
     """Whether it has a folder of its own with its files. If not, it is an entry in a file, which has no record of an
     installation, and runs in a folder of others."""
     has_data_dir: bool = False
-    """Whether it is told of a folder for its data."""
+    """Whether it gets a folder for its data."""
     may_guard: bool = True
     is_expanded: bool = False
     """Whether variables in its command line and its environment are filled in. They may be secrets, and have defaults.
     """
     described_in: str = "manifest"
-    """The word for what describes it."""
+    """The word for its description."""
     fields_advice: str = "correct or remove it: zot ext schema manifest has all fields"
-    """What to do about a field there that nobody knows."""
+    """Advice about an unknown field there."""
     dialect: str = ""
-    """What all of this kind speak; "" if each says it."""
+    """The dialect of all extensions of this kind; "" if each manifest names its own."""
 
     @property
     def one(self) -> str:

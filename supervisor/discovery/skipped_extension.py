@@ -1,4 +1,4 @@
-"""What discovery finds and does not start: why, and the lines about it for people."""
+"""Extensions that discovery finds and does not start: why, and the lines about them for people."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAMED = 5
-"""A line about several extensions names so many."""
+"""Maximum number of extensions named in a line about several."""
 
 
 class SkipCause(Enum):
-    """What keeps an extension from being started."""
+    """The cause that keeps an extension from being started."""
 
     UNUSABLE = "unusable"
     """It cannot be read, or not be used as it is."""
@@ -35,17 +35,17 @@ class SkipCause(Enum):
     NEVER_SEEN = "never seen"
     """It needs trust, and the user has said nothing of it."""
     UNTRUSTED = "untrusted"
-    """It needs trust, and is not what the user has trusted, or that cannot be told."""
+    """It needs trust, and differs from the content that the user has trusted, or that is unknown."""
 
 
 class SkipReason(msgspec.Struct, frozen=True):
     """Why an extension is not started."""
 
     what: str
-    """What is the matter; of one that needs trust why it is not trusted, in a few words."""
+    """The fault; for an extension that needs trust why it is not trusted, in a few words."""
     cause: SkipCause = SkipCause.UNUSABLE
     advice: str = ""
-    """What to do; "" if `what` says it, or nobody knows."""
+    """The way out; "" if `what` says it, or it is unknown."""
     of_several: str = ""
     """`what`, said of several extensions; "" if that is the same."""
 
@@ -84,14 +84,13 @@ class SkippedExtension(msgspec.Struct, frozen=True):
     is_named: bool = False
     """Whether the folder was named with `--ext`."""
     may_be_needed: bool = False
-    """Whether its manifest, which is faulty, may be that of a required extension or of a guard whose failure means
-    deny."""
+    """Whether its faulty manifest may be that of a required extension or of a guard whose failure means deny."""
     mcp_file: Path | None = None
     """The file of MCP servers that this is about. `folder` is then that file, or its path with the server's name behind
     it; `reason` names the file."""
     is_of_others: bool = False
     """Whether it is a Copilot extension in a folder of the user's that was never trusted: it is there for other
-    programs, and nobody counts on it as a guard here."""
+    programs, and does not count as a guard here."""
 
     @property
     def reason(self) -> str:
@@ -125,8 +124,8 @@ class SkippedExtension(msgspec.Struct, frozen=True):
 
     @property
     def _state(self) -> object:
-        """Equal for those that share a line: Copilot extensions that wait for trust, or cannot be started, for the same
-        reason; and what is broken among those of other programs, whatever the faults are."""
+        """Equal for extensions that share a line: Copilot extensions that wait for trust, or cannot be started, for the
+        same reason; and what is broken among those of other programs, whatever the faults are."""
         if self.kind is ExtensionKind.COPILOT and self.untrusted is not None:
             return self.untrusted.scope, self.why.what
         if self.kind is ExtensionKind.COPILOT and (self.is_of_others or self.why.cause is SkipCause.LACKING):
@@ -136,7 +135,7 @@ class SkippedExtension(msgspec.Struct, frozen=True):
 
 def lines_of(skipped: Iterable[SkippedExtension]) -> list[str]:
     """The notices for the user about all that must be told. Copilot extensions with the same fault share one: a folder
-    of the Copilot CLI may have many that nobody wants here."""
+    of the Copilot CLI may have many that are unwanted here."""
     alike: dict[object, list[SkippedExtension]] = {}
     for each in skipped:
         if each.is_error:

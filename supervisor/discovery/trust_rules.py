@@ -60,8 +60,7 @@ class TrustJudgement:
     content: Content | None = None
     """None if the content was not read."""
     changes: tuple[str, ...] = ()
-    """The parts that have changed since the extension was trusted, if they are known: `rules.py`, `lib/new.py
-    (new)`."""
+    """The parts that have changed since the extension was trusted, if known: `rules.py`, `lib/new.py (new)`."""
     seal: Seal | None = None
     """None if the content was not read."""
 

@@ -149,7 +149,7 @@ class TrustStore:
     def __init__(
         self, home: Path, *, copy: ProjectCopy | None = None, now: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
-        """With a `copy` what is in it is judged by the records of its original."""
+        """With a `copy` its content is judged by the records of its original."""
         self._home = home
         self._copy = copy
         self._file = TrustFile(home)
@@ -178,9 +178,9 @@ class TrustStore:
         is_shown: bool = False,
         found: FoundExtension | None = None,
     ) -> Steps[TrustJudgement]:
-        """Judges whether an extension of any scope is what the user has trusted. Reads nothing of an extension that was
-        never trusted, or that asks for more than it was granted, unless it `is_shown`. Raises nothing. `found` is the
-        extension itself; of one with an `mcp_file` `folder` is its `place`."""
+        """Judges whether an extension of any scope equals the one that the user has trusted. Reads nothing of an
+        extension that was never trusted, or that asks for more than it was granted, unless it `is_shown`. Raises
+        nothing. `found` is the extension itself; of one with an `mcp_file` `folder` is its `place`."""
         try:
             key = key_of(folder)
             there = None if self._copy is None else self._copy.in_original(key)

@@ -29,15 +29,13 @@ NAME = "withheld.json"
 SET_FOR_ZOT = frozenset({"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", CUSTOM_HEADERS})
 """Are set for zot itself, on almost every machine: that an extension does not get them is no news."""
 EXTENSIONS_KEPT = 500
-"""The file remembers so many extensions: those that were told of last."""
+"""Maximum number of extensions in the file: those that were told of last."""
 VARIABLES_KEPT = 500
-"""The file remembers so many variables of one extension."""
+"""Maximum number of variables of one extension in the file."""
 NAMED = 5
-"""The line names so many extensions and variables; the others are counted."""
-
+"""Maximum number of extensions, and of variables, named in the line; the others are counted."""
 GROUPS = 3
-"""Extensions that did not get the same variables are a group; the line has so many groups."""
-
+"""Maximum number of groups in the line. Extensions that did not get the same variables are a group."""
 Told = dict[str, list[str]]
 """The names of the variables that were told, by extension."""
 
@@ -66,14 +64,14 @@ def line(new: Mapping[str, list[str]], home: Path) -> str:
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, variables in new.items():
         alike.setdefault(tuple(variables), []).append(name)
-    said = [f"{_some(names)} did not get {_some(variables)}" for variables, names in list(alike.items())[:GROUPS]]
+    said = [f"{_starts(names)} without {_some(variables)}" for variables, names in list(alike.items())[:GROUPS]]
     if len(alike) > GROUPS:
-        said.append("others did not get other ones")
+        said.append("others without other ones")
     first, variables = next(iter(new.items()))
     wanted = [name for name in variables if name not in HOST_SECRETS] or variables  # rather not a key of the host
     example = msgspec.json.encode({"env_grant": {first: wanted[:1]}}).decode()
     return one_line(
-        f"zot: secrets stay here, said once: {'; '.join(said)}. zot ext info {shlex.quote(first)} tells more;"
+        f"zot: {'; '.join(said)} (secrets by their names; shown once). zot ext info {shlex.quote(first)} tells more;"
         f" to hand one over, put {example} into {home / CONFIG}",
         2000,
     )
@@ -85,6 +83,10 @@ def _grantable(found: FoundExtension, config: Config, environ: Mapping[str, str]
     return [name for name in names if name not in SET_FOR_ZOT and name.isascii() and name.isidentifier()]
 
 
+def _starts(names: Sequence[str]) -> str:
+    return f"extension {names[0]} starts" if len(names) == 1 else f"extensions {_some(names)} start"
+
+
 def _some(names: Sequence[str]) -> str:
     """At most `NAMED` of the names, and how many more there are."""
     if len(names) <= NAMED:
@@ -93,7 +95,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _merge(told: Told, new: Told) -> Told:
-    """What the file remembers now: extensions that were told of last come last, and stay longest."""
+    """The next content of the file: extensions that were told of last come last, and stay longest."""
     merged = {name: variables for name, variables in told.items() if name not in new}
     for name, variables in new.items():
         merged[name] = [*told.get(name, ()), *variables][-VARIABLES_KEPT:]

@@ -196,14 +196,13 @@ class Extension:
         self._generation.restart()
 
     def connect_again(self, found: FoundExtension, data: Path | None) -> None:
-        """Takes an extension of the embedding program up again, after its end. Until it is ready, nobody knows what it
-        guards, as at a first start."""
+        """Takes an extension of the embedding program up again, after its end. Until it is ready, its guards are
+        unknown, as at a first start."""
         self.handover.connect_again(found, data)
         self.was_ready = False
 
     def leave(self, reason: str) -> None:
-        """The embedding program ends its extension: it offers and guards nothing more, and requests fail with the
-        reason."""
+        """The program ends its extension: it offers and guards nothing more; requests fail with the reason."""
         if (link := self.found.link) is not None:
             link.on_lost(reason)
         self.handover.rest(reason)
@@ -223,7 +222,7 @@ class Extension:
 
     def _replaced(self) -> None:
         self._take_current()
-        self.was_ready = True  # its first start is over: it does not guard every event any more
+        self.was_ready = True  # its first start is over: it no longer guards every event
         self._generation.choose_lead()
         self._sink.replaced()
 
@@ -248,7 +247,7 @@ class Extension:
 
     def least_busy(self, besides: Worker | None = None) -> Worker:
         """Returns the worker to ask next: among the workers that are up, without `besides`, the one with the fewest
-        pending requests. If there is none, returns the lead; a lead that is down fails the request at once."""
+        pending requests. Without such a worker returns the lead; a lead that is down fails the request at once."""
         if len(self.slots) == 1:
             return self.lead
         up = [slot.worker for slot in self.slots if slot.worker.state.is_up and slot.worker is not besides]
@@ -256,7 +255,7 @@ class Extension:
 
     @property
     def instructions(self) -> str:
-        """What the model is to know of it, for the system prompt; empty while no worker is up."""
+        """Its instructions to the model, for the system prompt; empty while no worker is up."""
         return self._generation.registry.instructions if self.is_up else ""
 
     def tell(self, event: Event, *, everyone: bool = False) -> None:

@@ -361,7 +361,7 @@ class Generation:
         self.state = advance_generation(self.state, GenerationTrigger.PROMOTED)
 
     def called(self, call: HostCall, answer: HostCallAnswer) -> None:
-        """A version that another one has replaced may finish its work, and decides no more what the agent does."""
+        """A replaced version may finish its work, but no longer decides about the agent."""
         if self.state is GenerationState.DRAINING and isinstance(call, STEERING):
             answer.refuse(REPLACED)
         else:

@@ -1,5 +1,5 @@
-"""What a host hands down to its extensions: what they share, and the functions by which they report to it. And what a
-version of an extension reports to that."""
+"""The context that a host gives its extensions: shared data, and the functions by which they report to the host; and
+the functions by which a generation reports to its extension."""
 
 from __future__ import annotations
 
@@ -51,21 +51,21 @@ class RestartGate:
 
 
 class HostContext(msgspec.Struct):
-    """What all extensions of a host share."""
+    """The data and functions that all extensions of a host share."""
 
     loop: Loop
     info: HostInfo
-    """What extensions are told about the host when they start."""
+    """Facts about the host that extensions get when they start."""
     logs: Path
     """The folder of their logs."""
     shared_table: SharedProcessTable
     tracker: ProcessTracker | None = None
     limits: Limits | None = None
-    """The host's default limits. Those of a manifest override them."""
+    """The host's default limits. A manifest's limits override them."""
     is_strict: bool = False
     """Whether a missing verdict of any guard means deny."""
     lets_asked_pass: bool = False
-    """Whether what a guard wants a person to decide is allowed."""
+    """Whether an event is allowed if a guard wants a person to decide."""
     restarts: RestartGate = msgspec.field(default_factory=RestartGate)
 
     def set_model(self, model: str) -> None:
@@ -86,8 +86,7 @@ def _none_adopted(_table: ProcessTable, _start: str) -> Iterable[int]:
 
 
 class EventSink(msgspec.Struct, frozen=True):
-    """The reports of one extension. All are called from within the loop and must not wait. The defaults do nothing, or
-    refuse."""
+    """The reports of one extension. They run within the loop and must not wait. Defaults do nothing, or refuse."""
 
     changed: Callable[[], None] = _ignore
     """The tools, commands, subscriptions or state of the extension changed."""

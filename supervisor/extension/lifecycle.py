@@ -1,4 +1,4 @@
-"""The states of a worker and those of a generation: for each an enum and a table of transitions. Pure."""
+"""The states of a worker and of a generation: for each an enum and a table of transitions. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ BEST_FIRST = (
 
 
 class Trigger(Enum):
-    """What moves a worker to another state."""
+    """An occurrence that moves a worker to another state."""
 
     HELLO = "hello"
     SETTLED = "settled"
@@ -103,7 +103,7 @@ class GenerationState(Enum):
 
 
 class GenerationTrigger(Enum):
-    """What moves a generation to another state."""
+    """An occurrence that moves a generation to another state."""
 
     PROMOTED = "promoted"
     DISMISSED = "dismissed"

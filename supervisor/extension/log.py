@@ -1,6 +1,6 @@
 """The log file of one extension: its stderr, its `log` frames, and lines of the host, which begin with `[zot]`.
 
-What the extension says cannot look like a line of the host: its `[zot]` becomes `[zot)`, wherever it stands, and a line
+A line of the extension cannot look like a line of the host: its `[zot]` becomes `[zot)`, wherever it stands, and a line
 of the host begins on a line of its own. Beside the log lies a file with the time and the level of each line, see
 `wire.log_times`.
 """
@@ -45,8 +45,7 @@ RESOLUTION_S = 0.01
 
 
 class PrefixFilter:
-    """Keeps the host's prefix out of a text that another program wrote, also where the prefix comes in pieces. The
-    length stays."""
+    """Keeps the host's prefix out of a text that another program wrote, also in pieces. The length stays."""
 
     def __init__(self) -> None:
         self._begun = b""  # the end of the last piece, if the prefix may go on after it
@@ -177,7 +176,7 @@ class ExtensionLog:
                 self.close()
 
     def _make_room(self, length: int) -> int:
-        """Rotates the log if so many bytes do not fit. Returns the position at which the next byte will be written."""
+        """Rotates the log if `length` bytes do not fit. Returns the position at which the next byte will be written."""
         rotations = 0
         while self._fd >= 0:
             position = os.lseek(self._fd, 0, os.SEEK_END)
@@ -192,8 +191,8 @@ class ExtensionLog:
         return self._ends_line if position == self._end else os.pread(self._fd, 1, position - 1) == b"\n"
 
     def _note_time(self, position: int, level: str) -> None:
-        """Writes an entry for what comes at this position, unless the last entry is right for it. The entry is written
-        before the line, so that whoever reads a line finds its time."""
+        """Writes an entry for the next bytes at this position, unless the last entry is right for them. The entry is
+        written before the line, so that whoever reads a line finds its time."""
         now = self._clock()
         then, last_level = self._entry
         if position == self._end and level == last_level and 0.0 <= now - then < RESOLUTION_S:
@@ -243,8 +242,7 @@ def _open_file(path: Path, flags: int = 0) -> int:
 
 
 def _value(raw: msgspec.Raw) -> str:
-    """Returns a text without white space and quotes as it is, any other value as JSON. A value that will be cut is not
-    decoded."""
+    """Returns text without white space and quotes as it is, other values as JSON. A value to be cut is not decoded."""
     text = bytes(raw)
     try:
         value = msgspec.json.decode(text if len(text) <= FRAME_LINE_LIMIT else b"")

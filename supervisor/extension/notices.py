@@ -24,8 +24,7 @@ WARNINGS_SHOWN = 10
 NOTICE_LENGTH = 600
 """Most characters of the part of a notice that may quote the extension."""
 REASON_LENGTH = 10_000
-"""Most characters of the notice of a block or a question. Its reason is what a person needs to know, and may quote a
-command."""
+"""Most characters of the notice of a block or a question. Its reason is for people, and may quote a command."""
 LINE_LENGTH = 1500
 """Most characters of a line for a person."""
 REMARKS_BURST = 100

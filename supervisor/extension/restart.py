@@ -32,7 +32,7 @@ class EndCause(Enum):
     UNSTARTABLE = "unstartable"
     """Its program cannot be started: it is missing or not executable."""
     DISAGREES = "disagrees"
-    """The host gave it up: its registrations differ from those of the other workers."""
+    """The host gave it up: its registrations differ from the other workers'."""
 
 
 class WorkerEnding(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class WorkerEnding(msgspec.Struct, frozen=True):
     was_ready: bool
 
 
-class RestartHistory(msgspec.Struct, frozen=True):
+class PastExits(msgspec.Struct, frozen=True):
     """Earlier exits in one slot."""
 
     exits: tuple[float, ...] = ()
@@ -56,7 +56,7 @@ class RestartHistory(msgspec.Struct, frozen=True):
     """Times of the last exits in a row of workers that never got ready. The policy's window does not apply to them:
     starts that take a minute to fail would never fill it."""
     over_limit: int = 0
-    """Of `row`, those for a limit."""
+    """The endings of `row` that were for a limit."""
     since: float | None = None
     """Time of the first exit of `row`; None without one."""
 
@@ -85,23 +85,17 @@ Decision = RestartIn | StayDown | GiveUp
 
 
 def decide(
-    policy: Policy,
-    history: RestartHistory,
-    ending: WorkerEnding,
-    *,
-    now: float,
-    dice: float,
-    stop_on_limit: bool = False,
-) -> tuple[Decision, RestartHistory]:
+    policy: Policy, history: PastExits, ending: WorkerEnding, *, now: float, dice: float, stop_on_limit: bool = False
+) -> tuple[Decision, PastExits]:
     """Decides what follows the end of a worker at time `now`. Also returns the history with this exit. `dice` is a
     random number from 0 to 1. With `stop_on_limit` a worker over its limits is not started again."""
     if ending.was_ready and ending.uptime_s >= HEALTHY_AFTER_S:
-        history = RestartHistory()
+        history = PastExits()
     recent = (*(at for at in history.exits if now - at < policy.window_s), now)
     unready = () if ending.was_ready else (*history.unready, now)
     over_limit = history.over_limit + (ending.cause is EndCause.OVER_LIMIT)
     since = now if history.since is None else history.since
-    history = RestartHistory(recent, history.row + 1, unready, over_limit, since)
+    history = PastExits(recent, history.row + 1, unready, over_limit, since)
     if (why := _reason_to_stay_down(policy, ending, stop_on_limit)) is not None:
         return StayDown(why), history
     for exits in (recent, unready):

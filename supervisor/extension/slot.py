@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.cleanup.env_marks import START
-from supervisor.extension.restart import RestartHistory
+from supervisor.extension.restart import PastExits
 from supervisor.process.child import SpawnError
 from supervisor.process.spawn_limits import Confinement, launch
 from supervisor.process.stop_policy import StopStage
@@ -44,7 +44,7 @@ class WorkerSlot:
         adopted: Callable[[ProcessTable, Stoppable], Iterable[int]],
     ) -> None:
         self.worker = worker
-        self.history = RestartHistory()
+        self.history = PastExits()
         self.last_end = ""
         """Why the last worker ended that has ended by itself or was given up; empty if none has."""
         self.starts = 0
@@ -105,7 +105,7 @@ class WorkerSlot:
             self._tracker.collected(self.worker.child.identity)
 
     def memory_kills(self) -> int:
-        """The number of processes of this start that the kernel killed because of `rss_mb`. Call it after
+        """The number of this start's processes that the kernel killed because of `rss_mb`. Call it after
         `collected`."""
         if self._tracker is None or self.worker.child is None:
             return 0
@@ -151,15 +151,14 @@ class WorkerSlot:
     # --- refilling ------------------------------------------------------------------------------------------
 
     def refill_later(self, delay_s: float) -> None:
-        """Has the next worker started after `delay_s` seconds, but not before the last worker's processes have
-        ended."""
+        """Has the next worker started after `delay_s` seconds, but not before the last one's processes have ended."""
         self._cancel_timer()
         self._due = self._loop.clock() + delay_s
         self._timer = self._loop.call_at(self._due, self._refill)
 
     def restart(self) -> None:
         """Stops the worker gracefully and has the next worker started. Earlier exits are forgotten."""
-        self.history = RestartHistory()
+        self.history = PastExits()
         self.refill_later(0.0)
         if self._teardown is None and self.worker.is_running:
             self.clear(StopStage.ASKED)

@@ -65,8 +65,7 @@ class WorkerOwner(Protocol):
         """The process has been waited for. Processes that it started may live on."""
 
     def memory_breach(self, worker: Worker) -> str | None:
-        """SIGKILL has ended the process. Returns the reason if the memory limit was the cause. Called after
-        `collected`."""
+        """SIGKILL has ended the process. Returns the reason if it was the memory limit. Called after `collected`."""
 
     def stopped(self, worker: Worker) -> None:
         """The process has ended after the host had stopped the worker or given it up."""
@@ -206,7 +205,7 @@ class Worker:
         raise NotImplementedError
 
     def _connect(self, stdin: PipeWriter | Link, stdout: PipeReader | Link, hello_s: float) -> None:
-        """Says what the host says first, and waits for the hello."""
+        """Sends the host's first messages, and waits for the hello."""
 
         def late() -> None:
             self.give_up(no_hello(hello_s, self.trouble), EndCause.REFUSED)
@@ -327,8 +326,8 @@ class Worker:
     # --- end ----------------------------------------------------------------------------------------------
 
     def ask_to_stop(self) -> None:
-        """Sends what asks it to exit, after all frames that are queued already; closes its input if there is no such
-        message, once it has read all if the dialect wants that."""
+        """Asks it to exit, after all frames that are queued already; closes its input if there is no such message, once
+        it has read all if the dialect wants that."""
         self.restart_timer(None)
         is_ending = self.state is WorkerState.STOPPING and self._acked
         self._move(Trigger.STOP)

@@ -61,9 +61,9 @@ class CheckupResult:
     """The protocol with its version, as the dialect says it."""
     tools: tuple[str, ...] = ()
     instructions: str = ""
-    """What it wants the model to know, for the system prompt."""
+    """Its instructions to the model, for the system prompt."""
     definition_tokens: int = 0
-    """About so many tokens the model is sent for its tools."""
+    """Estimated tokens of its tools' definitions in each request to the model."""
     commands: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     intercepts: tuple[str, ...] = ()
@@ -101,8 +101,7 @@ def examine(
     on_done: Callable[[CheckupResult], None] | None = None,
 ) -> list[CheckupResult]:
     """Checks all extensions, `at_once` at a time, and returns the results in the given order. Calls `on_done` for each
-    extension when its checkup is over. An extension that hangs does not delay the others. Raises
-    `HarnessInterruptedError`."""
+    extension when its checkup is over. A hanging extension does not delay others. Raises `HarnessInterruptedError`."""
     results = [CheckupResult(extension, missing_env=_missing_env(extension)) for extension in found]
     waiting = deque(results)
     running: list[_Checkup] = []

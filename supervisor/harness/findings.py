@@ -39,7 +39,7 @@ STDERR_SHOWN = 8
 FAULTS_NAMED = 3
 """Maximum number of faults of one kind that are named; the others are counted."""
 _OF_ITS_LAUNCHER = re.compile(r"zot: (\S+ \S+ asks for Node .*)")
-"""What the program that imports a Copilot extension says of the SDK, on stderr."""
+"""Line on stderr about the SDK, from the program that imports a Copilot extension."""
 _IF_MCP = 'for an MCP server write "dialect": "mcp" into extension.json'
 _TO_ITS_AUTHOR = "the rest is used; tell its author"
 
@@ -131,7 +131,7 @@ def _start(result: CheckupResult) -> Iterator[Finding]:
 
 
 def _instead_of_hello(result: CheckupResult) -> tuple[str, str]:
-    """What the program said or did in the place of its hello, and what to do; empty texts if its last words say it."""
+    """The program's words or deeds in place of its hello, and what to do; empty texts if its last words say it."""
     junk = result.first_junk
     if not _speaks_zot(result):
         if re.match(r'\{\s*"type":\s*"hello"', junk):
@@ -216,7 +216,7 @@ def _speaks_zot(result: CheckupResult) -> bool:
 
 def _stdout(result: CheckupResult) -> Iterator[Finding]:
     if result.lines >= TALKATIVE:
-        message = f"it said more than {TALKATIVE} lines although nobody asked"
+        message = f"it said more than {TALKATIVE} lines unasked"
         yield Finding(FindingLevel.WARN, "stdout", message, "say what has changed only")
     if not _speaks_zot(result):
         return
@@ -275,7 +275,7 @@ def _orderly_end(result: CheckupResult) -> Iterator[Finding]:
     elif not result.has_acked:
         what = "when its stdin was closed" if result.force is Force.CLOSED_STDIN else "without a shutdown_ack"
         message = f"it ended after {took}, {what}"
-        advice = "answer shutdown with shutdown_ack, so that nobody has to wait"
+        advice = "answer shutdown with shutdown_ack, so that a stop does not have to wait"
         yield Finding(FindingLevel.OK, "shutdown", message, advice)
     else:
         yield Finding(FindingLevel.OK, "shutdown", f"answered; ended after {took} with status 0")
@@ -308,7 +308,7 @@ def offers(result: CheckupResult) -> str:
 
 
 def _ready_of_others(result: CheckupResult) -> Iterator[Finding]:
-    """Who it is, and how long it took."""
+    """The extension's name and version, and the time until it was ready."""
     assert result.ready_s is not None
     name = result.hello_name or "a program without a name"
     said = name if result.version is None else f"{name} {result.version}"
@@ -330,7 +330,7 @@ def _ready_of_others(result: CheckupResult) -> Iterator[Finding]:
 
 
 def _registrations_of_others(result: CheckupResult) -> Iterator[Finding]:
-    """What is left out of its offer, and what could not be read."""
+    """Parts of its offer that are left out, and parts that could not be read."""
     for text in result.warnings:
         is_at_hand = result.found.manifest.dialect == COPILOT  # who reads this can correct the file
         yield Finding(FindingLevel.WARN, "register", text, "the rest is used" if is_at_hand else _TO_ITS_AUTHOR)

@@ -101,8 +101,7 @@ class Harness:
         on_exit: Callable[[ExitStatus], None] | None = None,
     ) -> RecordedProcess:
         """Starts the extension in its own folder, with those limits of its manifest that the kernel enforces. Answers
-        its hello with `paths`, by default those of `prepare`; without `greets` a script answers it. Raises
-        `SpawnError`."""
+        its hello with `paths`, by default of `prepare`; without `greets` a script does. Raises `SpawnError`."""
         env = extension_environment(found, self._config, os.environ)
         env |= {**session_environment(found, SESSION), TOKEN: self._token, EXTENSION: found.manifest.name}
         argv = launch(found.argv, Confinement.of(found.manifest.limits), cwd=found.working_folder, env=env)

@@ -21,7 +21,7 @@ SESSION = "00000000-0000-4000-8000-000000000000"
 
 
 def host_info(places: ScriptPaths) -> HostInfo:
-    """Returns what extensions are told about the harness."""
+    """Returns the facts about the harness that extensions get."""
     return HostInfo(HOST, HOST, MODEL, places.cwd, SESSION)
 
 

@@ -1,7 +1,7 @@
-"""Rewrites a script with what an extension says now. Pure.
+"""Rewrites a script with the answers that an extension gives now. Pure.
 
 Lines that are still right stay as they are, byte for byte: so do the lines of the host, notes and empty lines. Of a
-line that is not right any more only those members change that differ: `${any}` and left out members stay.
+line that is no longer right only the members change that differ: `${any}` and left out members stay.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class NewAnswers:
 
 
 def segments(script: Script) -> list[list[ScriptStep]]:
-    """The steps, cut before each line of the host that follows a line of the extension. The first part is what the
-    extension says unasked; it may be empty."""
+    """The steps, cut before each line of the host that follows a line of the extension. The first part has the frames
+    that the extension sends unasked; it may be empty."""
     parts: list[list[ScriptStep]] = [[]]
     for step in script.steps:
         if step.side is Side.HOST and (not parts[-1] or parts[-1][-1].side is Side.EXTENSION):
@@ -57,8 +57,8 @@ def segments(script: Script) -> list[list[ScriptStep]]:
 
 
 def rewrite(text: bytes, script: Script, said: Sequence[Sequence[Frame]], paths: ScriptPaths) -> NewAnswers:
-    """Puts the frames of each segment in the place of those that the script expects there. `said` has an item for each
-    of `segments`."""
+    """Puts the frames of each segment in the place of the frames that the script expects there. `said` has an item for
+    each of `segments`."""
     lines = text.split(b"\n")
     is_spaced = b'": ' in text
     spare = {*script.about.ignore, *(() if script.has_shutdown else ("shutdown_ack",))}
@@ -121,8 +121,7 @@ def _key(frame: Frame) -> tuple[str, str]:
 
 
 def _merge(expected: Any, said: Any, paths: ScriptPaths) -> Any:
-    """`said`, with the parts of `expected` that still fit it: placeholders, and objects of which only some members are
-    given."""
+    """`said`, with the parts of `expected` that still fit: placeholders, and objects with only some of the members."""
     if not differences(paths.fill(expected), said):
         return expected
     if isinstance(expected, dict) and isinstance(said, dict):

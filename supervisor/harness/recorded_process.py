@@ -254,7 +254,7 @@ class RecordedProcess(ProcessWorker):
 
 
 class _Tap:
-    """A session that passes on each message of the process as it is read: the bytes, and what a host reads in them."""
+    """A session that passes on each message of the process as it is read: its bytes, and its messages for a host."""
 
     def __init__(self, session: DialectSession, hear: Callable[[Line | Oversize, Sequence[Message]], None]) -> None:
         self._session = session
@@ -292,7 +292,7 @@ class _WriterTap:
 
 
 def decode_line(line: Line | Oversize, messages: Sequence[Message], now: float) -> RecordedLine:
-    """Decodes a line of an extension to JSON for the comparison. `messages` are what a host reads in it."""
+    """Decodes a line of an extension to JSON for the comparison. `messages` are the ones that a host reads in it."""
     judged = messages[0] if messages else None
     fault = judged.reason if isinstance(judged, frames.Malformed) else ""
     if isinstance(line, Oversize):
@@ -303,7 +303,7 @@ def decode_line(line: Line | Oversize, messages: Sequence[Message], now: float) 
 
 
 def object_in(line: Line) -> dict[str, Any] | None:
-    """The JSON object that a line is; None if it is none, as in other dialects."""
+    """The JSON object in a line; None if it is something else, as in other dialects."""
     try:
         value = msgspec.json.decode(bytes(line).decode("utf-8", "replace"))
     except UNREADABLE:

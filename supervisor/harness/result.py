@@ -1,4 +1,4 @@
-"""The result of one played script: the lines that describe a failure, and a new script of what was said."""
+"""The result of one played script: the lines that describe a failure, and a new script of the conversation."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def collect(
     harness: Harness, found: FoundExtension, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S
 ) -> ScriptResult:
     """Says the host's lines of the script, and waits after each for the answers. The result has them in `answers`, and
-    a failure if the extension crashed or said what no host takes."""
+    a failure if the extension crashed or sent a line that no host takes."""
     return _ScriptRun(harness, found, script, cwd, wait_s).run(_Mode.COLLECT)
 
 
@@ -314,7 +314,7 @@ def _has_answer(process: RecordedProcess, since: int, answer: ExpectedAnswer) ->
 
 
 def exit_fault(process: RecordedProcess, expected: int = 0) -> str:
-    """Returns the fault in the end of the process; empty if there is none."""
+    """Returns the fault in the end of the process; empty without a fault."""
     status = process.exit
     if status is None:
         return "it could not be ended"

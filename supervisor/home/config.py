@@ -38,7 +38,7 @@ class Config(msgspec.Struct, frozen=True, dict=True):
     """The percent of the model's window at which a conversation is compacted before its next request; 0: only after a
     request that was too long. `--auto-compact` and `--no-auto-compact` count more. Default: 85."""
     allow_asked: bool = False
-    """Whether what a guard wants a person to decide is allowed, as with `--allow-asked`. Default: it is refused."""
+    """Whether an event is allowed if a guard wants a person to decide, as with `--allow-asked`. Default: no."""
     copilot: bool = False
     """Whether runs offer the tools of `--copilot`; those with `--tools`, `--no-tools`, `--no-ext` or `--replay` do not.
     Default: no run does."""
@@ -56,7 +56,7 @@ class Config(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def remark(self) -> str:
-        """One line that names the fields that nothing reads, with the file; empty if there are none."""
+        """One line that names the fields that nothing reads, with the file; empty without such fields."""
         text: str = self.__dict__.get("remark_text", "")
         return text
 
@@ -68,7 +68,7 @@ ZOTS = split_words(
     "respect_gitignore show_instructions_at_startup tui_input_style tui_status_position "
     "tui_working_position insecure http_proxy last_changelog_shown"
 )
-"""The fields of zot. Those that are no fields of `Config` have no meaning here."""
+"""The fields of zot. Fields that are missing in `Config` have no meaning here."""
 _OTHER_WORDS = {
     "allow_asked": "allowask askallowed allowasking",
     "limits": "limit resourcelimits extensionlimits",

@@ -1,7 +1,7 @@
 """The folders in which extensions for the Copilot CLI are looked for. Each subfolder with an `extension.mjs` is one.
 
-Those of a project lie in `.github/extensions` below the root of its repository, or in its own folder if it is in no
-repository. Those of the user lie in `$ZOT_HOME/copilot-extensions`, and where the Copilot CLI has them:
+Extensions of a project lie in `.github/extensions` below the root of its repository, or in its own folder if it is in
+no repository. Extensions of the user lie in `$ZOT_HOME/copilot-extensions`, and where the Copilot CLI has them:
 `$COPILOT_HOME/extensions`, by default `~/.copilot/extensions`.
 """
 
@@ -25,14 +25,12 @@ def copilot_folder_of(project: Path) -> Path:
 
 
 def copilot_folders_of_user(home: Path) -> tuple[Path, Path]:
-    """The folders with those of the user: in `$ZOT_HOME`, which is `home`, then that of the Copilot CLI. They need not
-    be there."""
+    """The folders with the user's: in `home`, `$ZOT_HOME`, then the Copilot CLI's. They may be missing."""
     return home / OF_ZOT, _cli_home() / "extensions"
 
 
 def copilot_folders(project: Path | None, home: Path | None) -> tuple[Path, ...]:
-    """All of them, in the order in which names are given away; without a project or without `$ZOT_HOME` only the
-    others."""
+    """All of them, in the order in which they take names; without a project or `$ZOT_HOME` only the others."""
     mine = () if project is None else (copilot_folder_of(project),)
     return (*mine, *(() if home is None else copilot_folders_of_user(home)))
 

@@ -24,7 +24,7 @@ OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def delete(path: Path) -> str:
     """Deletes a file, or a folder with everything in it: any depth, any names, and what its modes protect. Does not
-    follow links, and leaves what is mounted in it, be it a folder of the same file system. Deletes as much as possible;
+    follow links, and leaves what is mounted in it, even a folder of the same file system. Deletes as much as possible;
     returns what could not be deleted, and why, or "". Raises nothing."""
     try:
         if not stat.S_ISDIR(os.lstat(path).st_mode):
@@ -67,7 +67,7 @@ class _Deletion:
     here: int
     """The descriptor of the folder in which the walk is. At the start it is the root's parent."""
     mounted: frozenset[tuple[int, int]]
-    """What is mounted in the root."""
+    """The mounts in the root, by device and inode."""
     trouble: str = ""
     levels: list[_Level] = field(default_factory=list)
 
@@ -163,8 +163,8 @@ class _Deletion:
 
 
 def _mounts_in(root: Path) -> frozenset[tuple[int, int]]:
-    """What is mounted at or below the root (Linux). A folder of the same file system can be mounted, too (`mount
-    --bind`, containers): its device does not tell."""
+    """The mounts at or below the root (Linux). A folder of the same file system can be mounted, too (`mount --bind`,
+    containers): its device does not tell."""
     try:
         with open(MOUNTS, "rb") as file:
             lines = file.read().splitlines()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 
 def repository_root(cwd: Path) -> Path | None:
-    """The nearest folder, `cwd` itself or above it, that has `.git`, a folder or a file; None if there is none, or if
-    it belongs to somebody else: in `/tmp` anyone could have put it there."""
+    """The nearest folder, `cwd` itself or above it, that has `.git`, a folder or a file; None if no folder has it, or
+    if it belongs to another user: in `/tmp` anyone could have put it there."""
     at = str(cwd)  # a Path of each would take ten times as long
     while True:
         try:

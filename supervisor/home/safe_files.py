@@ -102,8 +102,7 @@ def sync_folder(folder: Path | str) -> None:
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:
-    """Makes a folder with this mode less the umask, and those above it that are missing, each safe on the disk. Raises
-    `OSError`."""
+    """Makes a folder with this mode less the umask, and missing ones above it, each safe on disk. Raises `OSError`."""
     if folder.is_dir():
         return
     make_folder(folder.parent)

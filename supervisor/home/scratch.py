@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @contextmanager
 def scratch_folder(purpose: str) -> Iterator[Path]:
     """Makes the folder `zot-PURPOSE-RANDOM` (0700) in the user's folder for temporary files, and deletes it at the end.
-    Before that, deletes those that killed processes have left there. Raises `OSError` if it cannot be made."""
+    Before that, deletes folders that killed processes have left there. Raises `OSError` if it cannot be made."""
     _sweep(Path(tempfile.gettempdir()), re.compile(rf"zot-{purpose}-\w{{8}}", re.ASCII))
     while True:
         path = Path(tempfile.mkdtemp(prefix=f"zot-{purpose}-"))
@@ -49,8 +49,8 @@ def _sweep(parent: Path, pattern: re.Pattern[str]) -> None:
 
 
 def _lock(fd: int) -> bool | None:
-    """Whether the folder is locked now; None on a file system without locks. The kernel unlocks what a killed process
-    held."""
+    """Whether the folder is locked now; None on a file system without locks. The kernel releases those of a killed
+    process."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

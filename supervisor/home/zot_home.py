@@ -22,8 +22,8 @@ def zot_home() -> Path:
 
 
 def private_folder(path: Path) -> Path:
-    """Makes a folder, and those above it that are missing, for the user only (0700), whatever the umask. Returns the
-    path. Leaves the modes of folders that exist. Raises `OSError`."""
+    """Makes a folder, and missing folders above it, for the user only (0700), whatever the umask. Returns the path.
+    Leaves the modes of folders that exist. Raises `OSError`."""
     for folder in (*reversed(path.parents), path):
         if not folder.is_dir():
             try:
@@ -34,8 +34,8 @@ def private_folder(path: Path) -> Path:
 
 
 def open_home_warning(home: Path) -> str:
-    """What to tell the user if others may put extensions into `$ZOT_HOME`, which zot would run as the user; else "".
-    zot makes it for the user only, but leaves the modes of a folder that is there: it may be shared on purpose."""
+    """A warning if others may put extensions into `$ZOT_HOME`, which zot would run as the user; else "". zot makes it
+    for the user only, but leaves the modes of a folder that is there: it may be shared on purpose."""
     shared = []
     for folder in (home, home / "extensions"):
         try:

@@ -1,4 +1,4 @@
-"""Installs the Copilot SDK into `$ZOT_HOME`, in one step: until it is whole, what was there stays."""
+"""Installs the Copilot SDK into `$ZOT_HOME`, in one step: until it is whole, the old one stays."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def npm_install(package: str, folder: Path, timeout_s: float) -> None:
 
 
 def complaint(package: str, err: str, status: int) -> str:
-    """What npm has complained about, in one line, and what to do."""
+    """The complaint of npm, in one line, and what to do."""
     lines = [match["text"].strip() for match in COMPLAINT.finditer(err)]
     code = next((match[1] for line in lines if (match := CODE.match(line))), "")
     rest = [LABEL.sub("", line) for line in lines if line and not CODE.match(line) and not line.startswith(NOISE)]

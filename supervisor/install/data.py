@@ -35,8 +35,8 @@ def folder_of(extension: InstalledExtension, home: Path) -> Path:
 
 def data_left_by(extension: InstalledExtension) -> list[str]:
     """Returns the data in an extension's folder: files, and whole folders, that did not come from its source. Without a
-    record these are files with typical names of data. Leaves out what tools make, such as caches and `node_modules`.
-    Raises `OSError`."""
+    record these are files with typical names of data. Leaves out files that tools make, such as caches and
+    `node_modules`. Raises `OSError`."""
     if extension.is_link or not extension.folder.is_dir():
         return []
     if extension.record is None:
@@ -76,7 +76,7 @@ def _folders_of(files: Iterable[str]) -> frozenset[str]:
 
 def open_extension(extension: InstalledExtension) -> InstalledExtension:
     """Gives the user all rights to the extension's own folders and its record, which it may have closed. Returns the
-    extension as it is then, with what can be read now."""
+    extension as it is then, with all that can be read now."""
     if extension.is_link:
         return extension
     for path in ("", RECORD):

@@ -135,7 +135,7 @@ def start_program(argv: Sequence[str], **options: Any) -> Iterator[subprocess.Po
             argv,
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            umask=_umask() | 0o022,  # what it writes is for nobody else to change
+            umask=_umask() | 0o022,  # no other user may change its files
             start_new_session=True,  # its children are killed with it
             preexec_fn=in_child,  # noqa: PLW1509  (no threads here)
             **options,

@@ -33,7 +33,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True)
 class InstallResult:
-    """The installed extension, and what the user should know."""
+    """The installed extension, and lines for the user."""
 
     now: InstalledExtension
     before: InstalledExtension | None

@@ -103,7 +103,7 @@ class InstalledExtension:
 
     @property
     def kind(self) -> ExtensionKind:
-        """What it is; if it cannot be read, by where it lies."""
+        """The kind of the extension; if it cannot be read, by where it lies."""
         return unread_kind(self.folder, self.mcp_file) if self.found is None else self.found.kind
 
     @property
@@ -135,9 +135,9 @@ def look_at(folder: Path, scope: Scope) -> InstalledExtension:
 def installed_extensions(
     folders: ExtensionFolders, scopes: Iterable[Scope] = BOTH, tell: Callable[[str], None] = lambda _line: None
 ) -> list[InstalledExtension]:
-    """Returns all extensions of these scopes: those of the project first, each scope sorted by folder, then its Copilot
-    extensions, then the MCP servers of its file. First cleans up after killed commands; `tell` gets a line for what
-    cannot be deleted. Raises `OSError` for a folder that cannot be read."""
+    """Returns all extensions of these scopes: the project's first, each scope sorted by folder, then its Copilot
+    extensions, then the MCP servers of its file. First cleans up after killed commands; `tell` gets a line for each
+    path that cannot be deleted. Raises `OSError` for a folder that cannot be read."""
     found = []
     wanted = tuple(scopes)
     seen = set()
@@ -195,7 +195,7 @@ def _is_same(folder: Path, other: Path) -> bool:
 
 def extension_named(name: str, candidates: Sequence[InstalledExtension]) -> InstalledExtension:
     """Returns the extension with this name in its manifest, else the extension in the folder of this name. Raises
-    `MisuseError` if there is none, or more than one."""
+    `MisuseError` if no extension, or more than one, has it."""
     matching = [
         extension for extension in candidates if extension.manifest is not None and extension.manifest.name == name
     ]

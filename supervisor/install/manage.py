@@ -35,11 +35,11 @@ class Removal:
     moved: tuple[Path, ...]
     """The new paths of the data that was in the extension's folder."""
     data: Path | None
-    """The extension's data folder; None if it has none any more."""
+    """The extension's data folder; None if it has none now."""
     purged: bool
     """Whether the data folder was deleted."""
     warnings: tuple[str, ...] = ()
-    """What could not be deleted, and why."""
+    """Lines about files that could not be deleted, and why."""
 
 
 def remove(
@@ -116,7 +116,7 @@ def _switch_server(extension: InstalledExtension, file: Path, *, on: bool) -> bo
     text = read_file(path)
     after = switch_server(text, extension.mcp_found.mcp_entry.key, on=on)
     if after is None:
-        raise InstallError(f"{file} has no server {extension.name!r} any more")
+        raise InstallError(f"{file} no longer has a server {extension.name!r}")
     if after == text:
         return False
     replace_file(path, after, stat.S_IMODE(path.stat().st_mode))

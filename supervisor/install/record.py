@@ -66,7 +66,7 @@ def write_record(folder: Path, record: InstallRecord) -> None:
 
 
 def allowance_in_the_loop() -> Allowance:
-    """What a host may read, whose loop must not be held up: some milliseconds of reading."""
+    """The allowance of a host, whose loop must not be held up: some milliseconds of reading."""
     return Allowance(files=1000, bytes=4 * 2**20)
 
 
@@ -102,5 +102,5 @@ def newer_source(folder: Path, allowance: Allowance) -> Path | None:
 
 
 def advice(name: str, source: Path) -> str:
-    """What to tell the user of a newer source, as the end of a line."""
+    """Advice for the user of a newer source, as the end of a line."""
     return f"its source is newer: zot ext update {shlex.quote(name)} (it was installed from {source})"

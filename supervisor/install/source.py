@@ -44,7 +44,7 @@ class GitSource:
     """A git repository, with a branch, tag or commit."""
 
     url: str
-    """The URL as given. It may have credentials: nobody else gets it; never show, record or pass it on."""
+    """The URL as given. It may have credentials: never show, record or pass it on."""
     ref: str | None = None
 
     def __repr__(self) -> str:
@@ -102,12 +102,12 @@ def parse_source(text: str, here: Path) -> Source:
         if not _is_text(text):
             raise MisuseError("the URL is not valid UTF-8")
         if url["scheme"].lower() not in SCHEMES:
-            raise MisuseError(f"{without_credentials(text)}: {url['scheme']}:// is none of {', '.join(SCHEMES)}")
+            raise MisuseError(f"{without_credentials(text)}: {url['scheme']}:// is not one of {', '.join(SCHEMES)}")
         if not _HOST.fullmatch(text[url.end() :].split("/", 1)[0].rpartition("@")[2]):
-            # What looks like the port may be the start of a password: it is not shown.
+            # The text in the port's place may be the start of a password: it is not shown.
             raise MisuseError(f"{url[0]}…: its port is not a number; write the / in a password as %2F")
         return _git(text, url.end())
-    folder = Path(os.path.realpath(here / os.path.expanduser(text)))  # Path.expanduser raises for ~nobody
+    folder = Path(os.path.realpath(here / os.path.expanduser(text)))  # Path.expanduser raises for an unknown user
     if not _is_text(str(folder)):
         raise MisuseError(f"{os.fsencode(text).decode('utf-8', 'replace')}: not valid UTF-8; rename it")
     short = _OWNER_REPO.fullmatch(text)
@@ -180,7 +180,7 @@ def _not_a_folder(text: str, folder: Path, here: Path) -> str:
 
 
 def _nearest(folder: Path) -> str:
-    """A question with the nearest name beside the folder; empty if there is none."""
+    """A question with the nearest name beside the folder; empty without one."""
     try:
         names = [sibling.name for sibling in folder.parent.iterdir() if sibling.is_dir()]
     except OSError:

@@ -2,7 +2,7 @@
 
 `.NAME.RANDOM.new` holds an extension that is being made, and `.NAME.RANDOM.gone` one that is being deleted.
 `.NAME.RANDOM.old` holds one that is being replaced, if the kernel cannot swap two folders. The extension is in a
-subfolder, so nobody takes a staging folder for an extension. The process that made the folder holds a lock on it
+subfolder, so a staging folder is never taken for an extension. The process that made the folder holds a lock on it
 (`flock`; the kernel releases the lock when the process ends). A staging folder without a lock was left by a killed
 process.
 """
@@ -68,8 +68,7 @@ class StagingFolder:
     """Makes a staging folder in `parent`. On exit deletes it with its content. `tree` is the extension's subfolder."""
 
     def __init__(self, parent: Path, label: str, kind: str = "new") -> None:
-        """The parent must be locked. Otherwise `sweep` of another command could delete the folder before it has its
-        lock."""
+        """The parent must be locked. Else another command's `sweep` could delete the folder before it is locked."""
         short = label.encode()[:LABEL_BYTES].decode("utf-8", "ignore")
         self.folder = parent / f".{short}.{secrets.token_hex(4)}.{kind}"
         self.folder.mkdir(mode=0o700)
@@ -154,8 +153,7 @@ def take_away(target: Path) -> list[str]:
 
 
 def open_up(path: Path) -> None:
-    """Gives the user all rights to a file or folder, if it is the user's. A folder that is not writable cannot be moved
-    by anybody but root."""
+    """Gives the user all rights to a file or folder of the user's. Only root can move a folder that is not writable."""
     with suppress(OSError, ValueError):
         mode = os.lstat(path).st_mode
         needed = 0o700 if stat.S_ISDIR(mode) else 0o600

@@ -27,7 +27,7 @@ DEEPEST = 64
 LONGEST_PATH = 1024
 """Bytes of a path, from the root, that is installed."""
 KEPT_MODE = 0o755
-"""The bits of a mode that are installed: nobody but the owner may write, and no program runs as somebody else."""
+"""The bits of a mode that are installed: only the owner may write, and no program runs as another user."""
 PIECE = 1 << 20
 """Bytes of one read."""
 
@@ -81,7 +81,7 @@ def entries(
 
 
 def is_of_program(entry: TreeEntry, manifest: Manifest | None) -> bool:
-    """Whether an entry is a file or a link, and not what the manifest calls data."""
+    """Whether an entry is a file or a link, and no data by the manifest."""
     return entry.is_link or (entry.is_file and not (manifest is not None and manifest.is_data(entry.path)))
 
 
@@ -194,7 +194,7 @@ def _state(path: Path) -> bytes:
 
 
 def remove_left_out(root: Path) -> None:
-    """Deletes what is not installed (`LEFT_OUT`) from a tree that `check` has passed. Raises `OSError`."""
+    """Deletes files that are not installed (`LEFT_OUT`) from a tree that `check` has passed. Raises `OSError`."""
     pending = [root]
     while pending:
         with os.scandir(pending.pop()) as found:

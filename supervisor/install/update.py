@@ -34,7 +34,7 @@ FILES_NAMED = 5
 
 
 class UpdateAction(Enum):
-    """What the update does. The values are shown to users."""
+    """The actions of an update. The values are shown to users."""
 
     NOTHING = "up to date"
     REPLACE = "updated"
@@ -48,7 +48,7 @@ class Update:
     before: InstalledExtension
     now: InstalledExtension
     has_local_changes: bool
-    """Whether somebody had changed the installed files before the update, which removes such changes."""
+    """Whether the installed files had local changes, which the update has removed."""
     warnings: tuple[str, ...] = ()
 
 
@@ -60,7 +60,7 @@ def decide(record: InstallRecord, fetched: Fetched, *, has_local_changes: bool, 
 
 
 def new_environment_parts(old: Manifest, new: Manifest, config: Config) -> tuple[str, ...]:
-    """Returns the parts of the environment that the new version asks for and the old one does not. Includes those that
+    """Returns the parts of the environment that the new version asks for and the old one does not. Includes parts that
     the new version gets anyway, since the config may change. Pure."""
     named = [name for name in new.env if name not in old.env]
     return tuple(dict.fromkeys([*named, *widens(old, new, config, {})]))
@@ -113,7 +113,7 @@ def update(
     warnings += stage.warnings
     placed = look_at(extension.folder, extension.scope)
     if extension.needs_trust and was_trusted and (trouble := trust(placed, folders.home)):
-        warnings.append(f"it is not trusted any more, and will not be started: {trouble}")
+        warnings.append(f"it is no longer trusted, and will not be started: {trouble}")
     if placed.found is not None:
         warnings += details.start_warnings(placed.found, folders.home)
     return Update(action, extension, placed, is_changed, tuple(warnings))
@@ -148,7 +148,7 @@ def _source_of(extension: InstalledExtension, record: InstallRecord) -> Source:
     folder = Path(record.source)
     if not folder.is_dir():
         raise InstallError(
-            f"{extension.name!r}: its source {folder} is not there any more; install it from where it is now:"
+            f"{extension.name!r}: its source {folder} is gone; install it from where it is now:"
             f" zot ext install --force {'--project ' if extension.scope is Scope.PROJECT else ''}PATH"
         )
     manifest_of(folder, shlex.quote(str(folder)))

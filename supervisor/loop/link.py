@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from wire.framing import Oversize
 
 LINK_LIMIT = 48 * 1024 * 1024
-"""Bytes that may wait for a program that does not read, its other lines included. Beyond them every further frame is
-refused."""
+"""Bytes that may wait for a program that does not read, with its other lines. Beyond them each frame is refused."""
 
 
 class LinkOutput(Protocol):
-    """What carries the frames to the program, between its other lines."""
+    """The carrier of frames to the program, between its other lines."""
 
     @property
     def is_open(self) -> bool: ...
@@ -44,7 +43,7 @@ class Link:
     """Both directions of one extension. A worker sends frames by it, and sets the three callbacks."""
 
     name = "the lines for it"
-    """What the program reads, for messages."""
+    """The name of the program's input, for messages."""
 
     def __init__(self, name: str, output: LinkOutput) -> None:
         self._name = name
@@ -116,4 +115,4 @@ class Link:
 
 
 def _ignore(_: object) -> None:
-    """Nobody listens, or no more."""
+    """Replaces callbacks before the start and after the end."""

@@ -1,8 +1,7 @@
 """The event loop watches descriptors, timers and signals. It is the only place where the host waits.
 
 The loop is synchronous: `run_until` and `wait` return when the awaited thing has happened or the deadline has passed.
-Callbacks never wait (asserted). The cost of a pass grows with the descriptors that are ready, not with those that are
-registered.
+Callbacks never wait (asserted). The cost of a pass grows with the ready descriptors, not with the registered ones.
 """
 
 from __future__ import annotations
@@ -51,8 +50,7 @@ SLOW_YIELD_S = 400e-6
 NO_SPIN_S = 1.0
 """Seconds without spinning after a slow yield."""
 FAIR_S = 5e-3
-"""Seconds. If one call follows another without a pause, the other descriptors and the timers are still served this
-often."""
+"""Seconds. If one call follows another without a pause, other descriptors and timers are still served this often."""
 
 CANCELLED_KEPT = 64
 """Cancelled timers that may stay in the heap before the heap is rebuilt without them."""
@@ -64,7 +62,7 @@ Clock = Callable[[], float]
 
 
 def stop_signals() -> list[signal.Signals]:
-    """Those of `STOP_SIGNALS` that this process heeds: one that is ignored now, as under nohup, stays ignored."""
+    """The `STOP_SIGNALS` that this process heeds: a signal that is ignored now, as under nohup, stays ignored."""
     return [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
@@ -172,7 +170,7 @@ class Loop:
             self._cancelled = 0
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
-        """Calls `callback` in the first pass after so many seconds."""
+        """Calls `callback` in the first pass after `seconds`."""
         return self.call_at(self.clock() + seconds, callback)
 
     @contextmanager
@@ -344,8 +342,7 @@ def _ignore(_number: int, _frame: object) -> None:
 
 
 class _SignalInbox:
-    """Reads the wake-up pipe: each signal is one byte, its number. Many ends of children are one call of
-    `on_child_end`."""
+    """Reads the wake-up pipe: each signal is one byte, its number. Many exits make one call of `on_child_end`."""
 
     def __init__(self, handler: Callable[[signal.Signals], None], on_child_end: Callable[[], None]) -> None:
         self._handler = handler

@@ -26,7 +26,7 @@ frame, or eight thousand empty lines."""
 SMALLEST_READ = 512
 """Bytes."""
 LAST_DIGEST_S = 50e-3
-"""Seconds of processor time for what a writer has left in the pipe when it exits."""
+"""Seconds of processor time for reading the rest in a pipe whose writer has exited."""
 LAST_READ = 16 * 1024
 """Bytes of it that are read at once."""
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", None)
@@ -147,7 +147,7 @@ class PipeWriter:
     """Writes to a descriptor, with an outbox of `limit` bytes. Never blocks."""
 
     name = "its stdin"
-    """What the reader calls it, for messages."""
+    """The pipe's name on the reader's side, for messages."""
 
     def __init__(self, loop: Loop, fd: int, limit: int) -> None:
         self._loop = loop

@@ -7,9 +7,9 @@ answered already. Sleeping is quicker if the other side needs this core for long
 from __future__ import annotations
 
 MEASURED_EVERY = 8
-"""One wait in so many is measured."""
+"""One wait in this number is measured."""
 EXPLORED_EVERY = 8
-"""One measured wait in so many is made in the way that seems slower: one wait in 64."""
+"""One measured wait in this number is made in the way that seems slower: one wait in 64."""
 STEP = 0.03
 """By this fraction a measurement moves the running median of its way up or down; the first few move it further."""
 LEAD = 0.92

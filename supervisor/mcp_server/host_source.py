@@ -54,7 +54,7 @@ class HostSource(StartingSource):
         )
 
     def start(self) -> None:
-        """Asks what the host offers, and to be told of changes, notes and notices."""
+        """Asks for the host's offer, and for changes, notes and notices from now on."""
         self._begin_to_wait()
         self._ask(lambda id_: control.Watch(id_, notices=True, shown=True, registrations=True), lambda _reply: None)
         self._ask_offer()
@@ -137,7 +137,7 @@ class HostSource(StartingSource):
         return self._ask(lambda id_: frames.CommandInvoked(id_, name, args), ran)
 
     def _close_panel(self, command: str, panel_id: str) -> None:
-        """Nobody can use a panel here: its text is in the answer."""
+        """Closes the panel: it cannot be used here, and its text is in the answer."""
         owners = {info.name: info.extension for info in self._offer.commands}
         if command in owners:
             self._ask(lambda id_: control.PanelClose(id_, owners[command], panel_id), lambda _reply: None)
@@ -154,7 +154,7 @@ class HostSource(StartingSource):
         return _Request(self, id_)
 
     def cancel(self, id_: str, reason: str) -> None:
-        """Cancels a request; the host answers it with an error, which nobody waits for."""
+        """Cancels a request; the host answers it with an error, which is ignored."""
         if id_ in self._waiting and self._connection.is_open:
             self._connection.send(control.encode(frames.Cancel(id_, reason)))
 

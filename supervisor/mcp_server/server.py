@@ -1,4 +1,4 @@
-"""Serves one MCP client on the loop: carries out the actions of the session, and bounds what waits for the client."""
+"""Serves one MCP client on the loop: carries out the session's actions, and bounds the output that waits for it."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ NOT_READING = "the client does not read: more than {} MiB wait for it"
 class ServingPhase(Enum):
     SERVING = "serving"
     DRAINING = "draining"
-    """The client has closed its side: what is under way is still answered."""
+    """The client has closed its side: calls under way are still answered."""
     ENDED = "ended"
 
 
 class ClientInput(Protocol):
-    """What reads the lines of the client, and passes them to the server."""
+    """The reader of the client's lines, which passes them to the server."""
 
     def pause(self) -> None: ...
     def resume(self) -> None: ...
 
 
 class ClientOutput(Protocol):
-    """What carries lines to the client, without waiting."""
+    """The writer of lines to the client, which does not wait."""
 
     stuck_since: float | None
     """While bytes wait: when the client last took some, on the loop's clock."""
@@ -68,7 +68,7 @@ class ClientOutput(Protocol):
 
     @property
     def is_full(self) -> bool:
-        """So much waits that no more should be asked of the client."""
+        """Whether enough lines wait that the client's input should pause."""
 
     def write(self, data: bytes) -> None: ...
 
@@ -250,7 +250,7 @@ class McpServer:
             self._on_end(reason, is_fault)
 
     def end(self, reason: str) -> None:
-        """Answers what is under way, and takes no more lines. A second call does nothing."""
+        """Answers calls under way, and takes no more lines. A second call does nothing."""
         if self.phase is ServingPhase.ENDED:
             return
         for action in self._session.end(valid_text(reason)):

@@ -29,8 +29,8 @@ class ExtensionSource(Protocol):
     """The extensions, for the server. It never waits: callbacks are called in a later pass of the loop, once each."""
 
     is_ready: bool
-    """What the extensions offer may be told: all are ready or have failed, or those that are needed are ready and the
-    time to wait for the others is over."""
+    """Whether the offer may be sent: all extensions are ready or have failed, or the needed ones are ready and the time
+    to wait for the others is over."""
     on_change: Callable[[], None]
     """Called when `is_ready`, or the offer, may have changed."""
     on_log: Callable[[str, str, str], None]
@@ -42,7 +42,7 @@ class ExtensionSource(Protocol):
 
     @property
     def instructions(self) -> str:
-        """What the extensions want the model to know of their tools."""
+        """The extensions' instructions to the model about their tools."""
 
     @property
     def is_described(self) -> bool:

@@ -104,7 +104,7 @@ class SupervisorSource(StartingSource):
     def invoke(self, name: str, args: str, done: Callable[[frames.CommandResponse], None]) -> Cancellable:
         owned = self._supervisor.registrations.commands().get(name)
         if owned is None:
-            gone = frames.CommandResponse("", error="no extension that runs has this command any more")
+            gone = frames.CommandResponse("", error="no running extension has this command now")
             return self._soon(lambda: done(gone))
         extension = owned.owner.name
 
@@ -120,7 +120,7 @@ class SupervisorSource(StartingSource):
         return self._supervisor.begin_command(owned, args, ran)
 
     def _close_panel(self, extension: str, panel_id: str) -> None:
-        """Nobody can use a panel here: its text is in the answer."""
+        """Closes the panel: it cannot be used here, and its text is in the answer."""
         try:
             self._supervisor.panels.close(extension, panel_id)
         except UnknownNameError:

@@ -1,4 +1,4 @@
-"""Tells what a person should look at in an extension: from its state, its last exits, its memory and its limits."""
+"""The alarms of an extension, for a person to look at: from its state, its last exits, its memory and its limits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RESTARTING = 3
 NEAR = 0.9
 """Fraction of a limit."""
 CREEPING = frozenset({"rss_mb", "cpu_seconds", "open_files"})
-"""Limits on what mostly grows. Rates and numbers of processes are often near theirs and come no nearer."""
+"""Limits on uses that mostly grow. Rates and numbers of processes are often near theirs and come no nearer."""
 TEXT_LENGTH = 600
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NAME = "definitions.json"
 EXTENSIONS_KEPT = 500
-"""The file remembers so many extensions: those whose figures changed last."""
+"""Maximum number of extensions in the file: those whose figures changed last."""
 
 
 class DefinitionSize(msgspec.Struct, frozen=True):
@@ -32,7 +32,7 @@ class DefinitionSize(msgspec.Struct, frozen=True):
 
     tools: int
     tokens: int
-    """About so many tokens of each request to the model."""
+    """Estimated tokens of each request to the model."""
 
 
 class _Entry(msgspec.Struct, frozen=True):
@@ -52,13 +52,13 @@ Sizes = dict[tuple[str, str], DefinitionSize]
 
 
 def key_of(name: str, place: Path) -> tuple[str, str]:
-    """The key of an extension: `place` is that of `Found`. Two of one name in two projects are two. Links are
+    """The key of an extension: `place` is a `FoundExtension`'s. Two projects' extensions of one name are two. Links are
     followed."""
     return name, os.path.realpath(place)
 
 
 def read_sizes(home: Path) -> Sizes:
-    """What is remembered; empty if the file is missing or damaged."""
+    """The sizes in the file; empty if it is missing or damaged."""
     try:
         kept = msgspec.json.decode(read_file(home / NAME), type=_File).extensions
     except (OSError, *UNREADABLE):
@@ -67,7 +67,7 @@ def read_sizes(home: Path) -> Sizes:
 
 
 def sizes_keeper(home: Path, extensions: Sequence[Extension]) -> Callable[[], None]:
-    """Returns what is to be called after each sample to keep the file up to date. It reads and writes the file only
+    """Returns a function to call after each sample, which keeps the file up to date. It reads and writes the file only
     when the definitions of an extension that has been ready are not what they were."""
     last: dict[str, DefinitionSize] = {}
 
@@ -91,7 +91,7 @@ def _size(extension: Extension) -> DefinitionSize:
 
 
 def _merge(home: Path, sizes: Sizes) -> None:
-    """Writes what differs from the file. A loss of the file costs no more than figures in a list."""
+    """Writes sizes that differ from the file. A loss of the file costs no more than figures in a list."""
     known = read_sizes(home)
     changed = {key: size for key, size in sizes.items() if known.get(key) != size}
     if not changed:

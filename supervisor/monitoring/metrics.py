@@ -107,7 +107,11 @@ EXTENSION = (
     _extension("blocks", "counter", "", "Verdicts by which it blocked something.", lambda ext: ext.blocks),
     _extension("exits", "counter", "", "Processes of it that have ended.", lambda ext: ext.exits),
     _extension(
-        "unexpected_exits", "counter", "", "Of them, those that nobody had asked for.", lambda ext: ext.unexpected_exits
+        "unexpected_exits",
+        "counter",
+        "",
+        "Of these, exits that the host had not asked for.",
+        lambda ext: ext.unexpected_exits,
     ),
     _extension("restarts", "counter", "", "Times that it was started again.", lambda ext: ext.restarts),
     _extension("limit_breaches", "counter", "", "Times that a limit was enforced.", lambda ext: ext.limit_breaches),

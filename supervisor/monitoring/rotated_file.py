@@ -25,7 +25,7 @@ LOOKED_AT = 64
 
 
 class RotatedFile:
-    """Appends to what is there. Only one process at a time may write a file. A pipe or a device has no parts.
+    """Appends to the file if it exists. Only one process at a time may write a file. A pipe or a device has no parts.
 
     Raises `StatsFileError` if the file cannot be opened, is being written by another process, or holds something that
     does not begin with `begins_with`.
@@ -59,19 +59,18 @@ class RotatedFile:
         return self._fd
 
     def _check(self, begins_with: bytes) -> None:
-        """Raises `OSError` for somebody else's file. Ends a line that a killed process has left unfinished."""
+        """Raises `OSError` for a file of another user. Ends a line that a killed process has left unfinished."""
         if self._size and not os.pread(self._fd, LOOKED_AT, 0).startswith(begins_with):
             raise OSError(0, "it holds something else already; choose another file")
         if self._size and os.pread(self._fd, 1, self._size - 1) != b"\n":
             self._size += os.write(self._fd, b"\n")
 
     def is_full(self, more: int) -> bool:
-        """Whether so many bytes more belong into a new part."""
+        """Whether `more` bytes belong into a new part."""
         return self._is_regular and self._size > 0 and self._size + more > PART_BYTES
 
     def rotate(self) -> None:
-        """Renames all parts and begins a new one; the oldest goes. Raises `OSError`, then nothing more can be
-        appended."""
+        """Renames all parts and begins a new one; the oldest goes. Raises `OSError`; then nothing can be appended."""
         os.close(self._fd)
         self._fd = -1
         rotate(self._path, PARTS)
@@ -82,8 +81,7 @@ class RotatedFile:
         return self._fd >= 0
 
     def append(self, line: bytes) -> None:
-        """Raises `OSError`; then nothing of the line is in the file. After a short write the next write raises the
-        reason."""
+        """Raises `OSError`; then nothing of the line is in the file. After a short write the next raises the reason."""
         written = 0
         try:
             while written < len(line):

@@ -232,7 +232,7 @@ class Sampler:
     def _measure(
         self, extension: Extension, table: ProcessTable, now: float, thorough: bool
     ) -> Iterable[tuple[Generation, Worker, str]]:
-        """Books what all generations of an extension use now. Returns the workers over their limits, with figures."""
+        """Books the use of all generations of an extension. Returns workers over their limits, with figures."""
         over = []
         orphans = list(self._adopted(table, extension.name))
         running = [

@@ -138,7 +138,7 @@ class StatsFile:
             self.mark(kind, "", extension.name, Timestamp.now(), ended=False, detail=message)
 
     def run(self, run: stats.Run) -> None:
-        """Adds what the agent of a run has used so far."""
+        """Adds the use of a run's agent so far."""
         self._run = run
         self._append(stats.encode(run))
 

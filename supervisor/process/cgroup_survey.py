@@ -19,8 +19,7 @@ DELEGATE = "systemd can hand one over: systemd-run --user --scope -p Delegate=ye
 
 
 class CgroupTree:
-    """Reads and writes the cgroup files below a root folder; tests replace the root. Every method may raise
-    `OSError`."""
+    """Reads and writes cgroup files below a root folder; tests replace the root. Every method may raise `OSError`."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
@@ -70,11 +69,9 @@ class CgroupDir(msgspec.Struct, frozen=True):
     enabled: frozenset[str]
     """Controllers that this cgroup already passes on to the cgroups below it."""
     is_root: bool
-    """Whether this cgroup is the root of the hierarchy. Only the root may hold both processes and cgroups with
-    limits."""
+    """Whether this cgroup is the root of the hierarchy. Only a root may hold processes and cgroups with limits."""
     is_alone: bool
-    """Whether the host is the only process in this cgroup. Then the host can move, so that the cgroup can pass limits
-    on."""
+    """Whether the host is the only process in this cgroup. Then it can move, so that the cgroup can pass limits on."""
 
     @property
     def controllers(self) -> frozenset[str]:
@@ -94,8 +91,7 @@ class CgroupDir(msgspec.Struct, frozen=True):
 def survey(
     pid: int | None = None, environ: Mapping[str, str] | None = None, tree: CgroupTree | None = None
 ) -> CgroupDir | Unavailable:
-    """Returns the cgroup in which this process (or `pid`) can make leaves, or the reason why it can make none. Only
-    reads."""
+    """Returns the cgroup in which this process (or `pid`) can make leaves, or the reason against it. Only reads."""
     tree, pid = tree or CgroupTree(), pid or os.getpid()
     environ = os.environ if environ is None else environ
     if environ.get(OPT_OUT, "") not in ("", "0"):

@@ -27,8 +27,7 @@ KILL_PASSES = 10
 
 
 class Cgroups:
-    """The host's own cgroup, `zot-<pid>`, and the leaves in it. `detect` makes this cgroup before the host starts
-    children."""
+    """The host's own cgroup, `zot-<pid>`, and the leaves in it. `detect` makes it before the host starts children."""
 
     def __init__(self, tree: CgroupTree, place: CgroupDir, path: str, pid: int) -> None:
         self.path = path
@@ -87,8 +86,8 @@ class Cgroups:
             self.shortage = f"the kernel refused to pass {', '.join(sorted(missing))} on from {place.path}"
 
     def _enable(self, path: str, names: Iterable[str]) -> list[str]:
-        """Enables the controllers one by one, since the kernel refuses a whole line for one bad name. Returns the
-        enabled ones."""
+        """Enables the controllers one by one, since the kernel refuses a line with one bad name. Returns the
+        enabled."""
         done = []
         for name in sorted(names):
             try:

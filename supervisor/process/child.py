@@ -61,10 +61,10 @@ class Child:
 
     `on_stdout` and `on_stderr` get every chunk when it comes. `on_mute` is called if standard output ends before the
     child. `on_exit` is called once, after all output of the child is delivered. A grandchild may hold standard error
-    open for longer: nobody waits for that. With `linger`, standard output stays open after the exit, so that background
-    processes of the child can go on writing: a closed pipe would kill them. `pass_fds` have the
-    same numbers in the child. Without `on_stderr`, standard error goes to the descriptor `stderr`, or where standard
-    output goes. Raises `SpawnError` if the program cannot be started.
+    open for longer: the host does not wait for that. With `linger`, standard output stays open after the exit, so that
+    background processes of the child can go on writing: a closed pipe would kill them. `pass_fds` have the same numbers
+    in the child. Without `on_stderr`, standard error goes to the descriptor `stderr`, or where standard output goes.
+    Raises `SpawnError` if the program cannot be started.
     """
 
     def __init__(

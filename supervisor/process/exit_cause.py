@@ -54,8 +54,7 @@ class StderrTail:
         return found[::-1]
 
     def last_line(self) -> str:
-        """The last line that is not empty, printable and at most `LINE_SHOWN` characters long; empty if there is
-        none."""
+        """The last line that is not empty, printable and at most `LINE_SHOWN` characters long; empty without one."""
         return "".join(self.shown(1))
 
 
@@ -140,7 +139,7 @@ class LastWords:
 
 def find_error(lines: Iterable[str], *folders: str) -> str:
     """Returns the last error that a language reports in `lines`, as `"ERROR" at FILE:LINE`, with the last line after
-    it; empty if there is none. `folders` are the names of the extension's folder, with and without symbolic links."""
+    it; empty without one. `folders` are the names of the extension's folder, with and without symbolic links."""
     text = "\n".join(printable(line[:LINE_READ]).rstrip() for line in lines)
     if _GROUP in text:
         text = _GROUP_BORDER.sub("", text)

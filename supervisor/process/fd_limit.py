@@ -20,14 +20,14 @@ SPARE = 48
 """Descriptors that no worker may take, so that the host can still serve clients, take samples and stop: at most a
 quarter of the limit."""
 OF_CLIENTS = 4
-"""The spare descriptors that clients leave to the host are one part in so many."""
+"""Divisor of the spare descriptors: clients leave this part of them to the host."""
 
 LEAST = 32
 """Descriptors without which nothing can be served."""
 
 
 class _Known:
-    """What `provide` has done in this process."""
+    """The results of `provide` in this process."""
 
     raised_from: int | None = None
     """The soft limit before it was raised; None until then."""
@@ -68,7 +68,7 @@ def soft_limit() -> int:
 
 
 def advice() -> str:
-    """What to raise, for a person who has read that too many files are open."""
+    """The limit to raise, for a person who has read that too many files are open."""
     to = f" to {_Known.wanted}" if _Known.wanted > soft_limit() else ""
     return f"raise ulimit -n{to}, now {soft_limit()}"
 
@@ -80,7 +80,7 @@ def check_least() -> None:
 
 
 def spare(soft: int) -> int:
-    """The descriptors that no worker may take, of so many. Pure."""
+    """The descriptors of a `soft` limit that no worker may take. Pure."""
     return min(SPARE, soft // 4)
 
 
@@ -98,7 +98,7 @@ def first_of_host() -> int:
 
 
 def require_free(descriptors: int = OF_WORKER) -> None:
-    """Raises `OSError` (EMFILE), unless so many more descriptors leave the spare ones free."""
+    """Raises `OSError` (EMFILE), unless `descriptors` more leave the spare ones free."""
     fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     os.close(fd)
     if fd + descriptors > first_spare():

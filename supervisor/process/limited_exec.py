@@ -30,7 +30,7 @@ def main(open_files: str, file_bytes: str, join_file: str, lc_ctype: str, *argv:
                 file.write(f"{os.getpid()}\n")
         except OSError:
             _warn(f"could not join the cgroup {os.path.dirname(join_file)}; goes on outside")
-    # What Python has changed in its own process would be inherited.
+    # Python has changed these in its own process, and the program would inherit that.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     os.unsetenv("LC_CTYPE")

@@ -124,7 +124,7 @@ class SharedProcessTable:
 
 
 def collect_orphans(loop: Loop, most: int = REAPED_AT_ONCE) -> float | None:
-    """Collects so many ended orphans at most. Returns the seconds after which to call it again; None if no orphan has
+    """Collects at most `most` ended orphans. Returns the seconds after which to call it again; None if no orphan has
     ended. The exit status of a child of the host's own is left to its owner: while that child is the first that the
     kernel reports, orphans behind it wait."""
     for _ in range(most):

@@ -156,8 +156,7 @@ class ProcessTable:
         return cls(process for pid in pids if (process := read(pid)) is not None)
 
     def tree(self, roots: Iterable[int], session: int | None = None) -> dict[int, Process]:
-        """Returns the living processes, by pid, among the roots, the members of the session, and all descendants of
-        both.
+        """Returns the living processes, by pid, among the roots, the members of the session, and their descendants.
 
         The session finds processes whose parent has died; the parent links find processes that left the session.
         """

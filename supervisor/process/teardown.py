@@ -267,15 +267,14 @@ class Teardown:
         return is_gone and self._shared_table.has_no_orphans()
 
     def _is_each_alone(self) -> bool:
-        """Whether all children live, without descendants. Does not read the process table; False if that would be
-        needed."""
+        """Whether all children live, without descendants. Does not read the process table; False if it would have
+        to."""
         if any(target.others or not target.child.is_running for target in self._targets):
             return False
         return self._shared_table.has_only(target.child.pid for target in self._targets)
 
     def _observe(self) -> bool:
-        """Finds the descendants again, and keeps the known ones that still live. Returns False if the table cannot be
-        read."""
+        """Finds the descendants again, and keeps the known ones that still live. False if the table cannot be read."""
         now = self._loop.clock()
         if self._observed_at >= self._not_before():
             return True

@@ -1,11 +1,11 @@
 """The process that checks arguments against schemas that are not plainly cheap.
 
-A request is a line with two numbers, then so many bytes of the schema and of the arguments, both JSON. The answer is a
-line: `{"fault": TEXT}`, with "" for arguments that fit, or `{"trouble": TEXT}` if they cannot be checked. The first
-line out is `{"ready": true}`. Requests are answered in order; the end of the input ends the process.
+A request is a line with the sizes of the schema and of the arguments in bytes, then both as JSON. The answer is a line:
+`{"fault": TEXT}`, with "" for arguments that fit, or `{"trouble": TEXT}` if they cannot be checked. The first line out
+is `{"ready": true}`. Requests are answered in order; the end of the input ends the process.
 
-The kernel ends the process when one check takes too much time of the processor. It keeps nothing of a request: what one
-extension asks for must not cost another one its answer.
+The kernel ends the process when one check takes too much time of the processor. It keeps nothing of a request: a check
+for one extension must not cost another one its answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The checker processes: they check arguments against schemas that are not plainly cheap, so that nobody else waits.
+"""The checker processes: they check arguments against schemas that are not plainly cheap, so that the loop does not
+wait.
 
 A check that takes too long, or too much memory, is broken off, and the next one gets another process. An extension has
 one check at a time, so one with a hostile schema leaves a process for the others.
@@ -39,7 +40,7 @@ ANSWER_S = 5.0
 """Seconds for one check. A checker that has a processor ends itself after one second of its time; this limit is for a
 machine that is busy, or a checker that hangs."""
 BROKEN_OFF_LIMIT = 5
-"""Schemas of one extension whose checks were broken off; after so many no schema of this extension is checked here. So
+"""Schemas of one extension whose checks may be broken off; after that no schema of this extension is checked here. So
 an extension that registers ever new schemas takes these seconds only once."""
 REQUEST_LIMIT = 64 * 1024 * 1024
 """Bytes that may wait for one checker."""
@@ -170,7 +171,7 @@ class Checkers:
         self._loop = loop
         self._argv = argv
         self._checkers: list[_Checker] = []
-        """Those whose process has not ended."""
+        """The checkers whose process has not ended."""
         self._waiting: dict[str, deque[_Check]] = {}
         """By extension. The extension that was served last is the last."""
         self._broken_off: dict[str, dict[int, str]] = {}
@@ -205,7 +206,7 @@ class Checkers:
         return broken_off.get(hash(check.schema), "")
 
     def cancel_pending(self, reason: str) -> None:
-        """Fails all open checks. Those under way go on, so that one that is broken off is still known as such."""
+        """Fails all open checks. Checks under way go on, so that a check that is broken off is still known as such."""
         waiting, self._waiting = self._waiting, {}
         checks = [check for queue in waiting.values() for check in queue]
         for check in [*checks, *(checker.current for checker in self._checkers if checker.current is not None)]:
@@ -231,7 +232,7 @@ class Checkers:
                 idle.begin(check)
 
     def _next_of(self, extension: str) -> _Check | None:
-        """The next check of this extension that is still wanted; the extension is then the last of those that wait."""
+        """The next check of this extension that is still wanted; the extension is then the last one that waits."""
         queue = self._waiting.pop(extension)
         while queue:
             check = queue.popleft()
@@ -250,7 +251,7 @@ class Checkers:
             self._cannot_start(str(error))
 
     def _cannot_start(self, reason: str) -> None:
-        """Fails what waits, unless another checker can serve it. The next check tries again to start one."""
+        """Fails waiting checks, unless another checker can serve them. The next check tries again to start one."""
         if not any(checker.phase in (_Phase.IDLE, _Phase.CHECKING) for checker in self._checkers):
             waiting, self._waiting = self._waiting, {}
             for check in (check for queue in waiting.values() for check in queue):

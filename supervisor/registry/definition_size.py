@@ -1,7 +1,7 @@
 """About how many tokens the model is sent for the definition of a tool: its name, its description and its schema.
 
-Only a provider can count tokens. This is an estimate by size, the same for all: what the requests to the model are
-compacted by, and what users are told of an extension.
+Only a provider can count tokens. This is an estimate by size, the same for all: the measure by which requests to the
+model are compacted, and which users see.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def definition_bytes(name: str, description: str, schema: Mapping[str, Any]) -> 
 
 
 def tokens_of(size: int) -> int:
-    """About the tokens of so many bytes, rounded up."""
+    """The estimated tokens of `size` bytes, rounded up."""
     return -(-size // BYTES_PER_TOKEN)
 
 
@@ -35,7 +35,7 @@ def text_bytes(text: str) -> int:
 
 
 def size_warning(tools: int, tokens: int) -> str:
-    """What to tell the user of an extension whose definitions are too large; "" if they are not."""
+    """The line for the user of an extension whose definitions are too large; "" if they are not."""
     if tokens <= LARGE:
         return ""
     return (

@@ -39,7 +39,7 @@ def renew_schema(schema: dict[str, Any]) -> dict[str, Any]:
     - null for a keyword, which encoders write for what is not set, is no keyword;
     - `$schema` goes if it names an older draft and something has changed.
 
-    What a reference of the form `#/…` names is the same afterwards."""
+    A reference of the form `#/…` leads to the same part afterwards."""
     renewed: dict[str, Any] = _Renewal(schema).of(schema, is_top=True)
     if renewed != schema and str(renewed.get("$schema")).startswith(OLD_DRAFTS):
         del renewed["$schema"]
@@ -53,7 +53,7 @@ class _Renewal:
         self._whole = whole
 
     def of(self, schema: Any, *, is_top: bool = False) -> Any:
-        """A part in the new form. What is no schema stays as it is."""
+        """A part in the new form. A part that is no schema stays as it is."""
         if type(schema) is not dict:
             return schema
         new = {word: self._rule(word, rule) for word, rule in schema.items() if rule is not None or not _is_unset(word)}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FAULTS_NAMED = 5
 FAULT_LENGTH = 200
-"""Characters of one fault. Of a longer one the middle is cut: it begins with the value and ends with what is wrong."""
+"""Characters of one fault. Of a longer one the middle is cut: it begins with the value and ends with the fault."""
 
 Location = tuple["Location", str | int] | None
 """Where a value lies in another one: the location of what contains it, and its name or index there. None for the
@@ -205,7 +205,7 @@ def _say_one_of(rule: list[Any], value: Any) -> str:
 
 
 def _says(words: str, noun: str = "", nouns: str = "") -> Callable[[Any, Any], str]:
-    """The words between the value and the limit, and what is counted."""
+    """The words between the value and the limit, and the noun for the counted things."""
 
     def say(limit: Any, value: Any) -> str:
         counted = f" {noun if limit == 1 else nouns}" if noun else ""
@@ -269,7 +269,7 @@ INNER: dict[str, Callable[[Any, Any, Any], _Inner]] = {
     "items": _in_list,
     "allOf": lambda _schema, rule, value: [(inner, value, None) for inner in rule],
 }
-"""Keywords about what is inside a value: schemas, what each must fit, and the step to it; None for the value itself."""
+"""Keywords about the parts of a value: schemas, what each must fit, and the step to it; None for the value itself."""
 PLAIN = ANNOTATIONS | SIMPLE.keys() | INNER.keys()
 
 
@@ -297,7 +297,7 @@ def shorten(message: str) -> str:
 
 
 def invalid_args(faults: Iterable[tuple[Iterable[str | int], str]]) -> str:
-    """The faults of some arguments, each with its path, in one line; "" if there are none."""
+    """The faults of some arguments, each with its path, in one line; "" without faults."""
     told = [f"{shorten(''.join(f'/{step}' for step in path)) or '/'}: {shorten(message)}" for path, message in faults]
     return "invalid args: " + "; ".join(told) if told else ""
 
@@ -353,10 +353,9 @@ def _unique(pairs: list[tuple[str, object]]) -> None:
 
 
 def fault_at_once(schema: dict[str, Any], parts: int, args: bytes) -> str | None:
-    """Returns the faults of the arguments, each with its path; "" if there are none. `parts` are the `plain_parts` of
-    the schema. None if this is not plainly cheap: then a checker process (`checkers`) must check them. Extensions write
-    the schemas, all others wait while the loop runs a check, and a schema of a few hundred bytes can ask for millions
-    of steps."""
+    """Returns the faults of the arguments, each with its path; "" without faults. `parts` are the `plain_parts` of the
+    schema. None if this is not plainly cheap: then a checker process (`checkers`) must check them. Extensions write the
+    schemas, all others wait while the loop runs it, and a few hundred bytes of schema can ask for millions of steps."""
     if not parts or len(args) > BYTES_LIMIT:
         return None
     try:

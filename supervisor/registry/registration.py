@@ -54,7 +54,7 @@ class Tool(msgspec.Struct, frozen=True):
     plain_parts: int = 0
     """Parts of the schema, if arguments are checked against it in the loop; 0 if a checker process does it."""
     tokens: int = 0
-    """About so many tokens the model is sent for it."""
+    """Estimated tokens of its definition in each request to the model."""
 
 
 class Command(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What a JSON Schema of draft 2020-12 must look like: the rules of its meta-schema, kept in one walk. Pure.
+"""The rules of the meta-schema of JSON Schema draft 2020-12, checked in one walk. Pure.
 
 The walk takes time in proportion to the size of the schema, and needs no library in the host.
 """

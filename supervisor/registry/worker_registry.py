@@ -53,14 +53,14 @@ class Registry:
         self.claimed: frozenset[str] = frozenset()
         """Tools that no other extension may have, registered or not."""
         self.instructions = ""
-        """What the model is to know of it, for the system prompt."""
+        """Its instructions to the model, for the system prompt."""
         self._loop = loop
         self._dialect = dialect
         self._warn = warn
         self._remark = remark
         self._gate = TokenBucket(loop.clock(), BURST, PER_SECOND)
         self._sizes: dict[str, int] = {}
-        """What counts towards `REGISTERED_LIMIT`, by tool, and by command with its slash."""
+        """Sizes that count towards `REGISTERED_LIMIT`, by tool, and by command with its slash."""
 
     def add_tool(self, frame: frames.RegisterTool) -> bool:
         """Adds a tool. Returns False if the tool is left out; the reason is then reported."""

@@ -194,7 +194,7 @@ class FileWatcher:
         now = self._loop.clock()
         own = watched.written_by_itself(changed, now)
         for path in own:
-            self._say(name, f"{path} changes after each reload, and is not watched any more: keep state in data_dir")
+            self._say(name, f"{path} changes after each reload, and is no longer watched: keep state in data_dir")
         if changed - watched.ignored:
             self._on_change(name, changed)
         return False

@@ -1,4 +1,4 @@
-"""Decides what a reload does with each extension. Pure.
+"""Decides the action of a reload for each extension. Pure.
 
 A reload starts a new generation beside the current one. When all workers of the new generation are ready, it takes over
 in one step; the old workers finish their pending requests and are stopped. If anything goes wrong before that, the old
@@ -97,7 +97,7 @@ def plan_one(known: KnownExtension, read: Manifest | FoundExtension | ManifestEr
 
 def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tuple[str, Plan]]:
     """The plans by name: first for the extensions that the host has, then for new ones. An extension that cannot be
-    read is kept. An extension that is disabled or missing is stopped. Those of the embedding program are left alone."""
+    read is kept. An extension that is disabled or missing is stopped. The embedding program's are left alone."""
     known = list(known)
     taken = {extension.found.manifest.name for extension in known if extension.found.link is not None}
     known = [extension for extension in known if extension.found.link is None]
@@ -130,8 +130,7 @@ def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tupl
 
 
 def _skipped(found: FoundExtension, by_folder: Mapping[Path, SkippedExtension]) -> SkippedExtension | None:
-    """Why an extension is not among those that were found; None if nothing says so. A file that cannot be read is about
-    all its servers."""
+    """Why an extension was not found; None if nothing says so. A file that cannot be read is about all its servers."""
     whole = None if found.mcp_file is None else by_folder.get(found.mcp_file)
     return by_folder.get(found.place) or whole
 
@@ -153,7 +152,7 @@ def plan_dialect(
     held: Mapping[str, str],
 ) -> list[tuple[str, Plan]]:
     """The plans by name, as `plan_all` makes them for the extensions of this dialect. `parents` are the folders that
-    hold the folders of such extensions. `held` has the extensions that must not be stopped, with the reason."""
+    hold extension folders of the dialect. `held` has the extensions that must not be stopped, with the reason."""
     mine = [each for each in known if each.found.manifest.dialect == dialect]
     others = {each.found.manifest.name for each in known} - {each.found.manifest.name for each in mine}
     places = {each.found.place for each in mine}
@@ -174,7 +173,7 @@ def plan_dialect(
 
 
 def is_of(skipped: SkippedExtension, dialect: str, parents: Collection[Path]) -> bool:
-    """Whether what was skipped is an extension of this dialect, or may be one whose manifest cannot be read."""
+    """Whether a skipped extension has this dialect, or may have it, since its manifest cannot be read."""
     if skipped.untrusted is not None:
         return skipped.untrusted.manifest.dialect == dialect
     return skipped.kind.dialect == dialect or skipped.folder in parents or skipped.folder.parent in parents

@@ -54,7 +54,7 @@ from many signals in a row, would only start workers that are replaced before th
 
 class Rounds:
     """Runs at most `limit` reloads of one kind at the same time. Calls beyond that share one more reload, which begins
-    when one of the running reloads has ended. `begin_one` begins a reload; once `is_over` none begins any more."""
+    when one of the running reloads has ended. `begin_one` begins a reload; once `is_over` no reload begins."""
 
     def __init__(self, begin_one: Callable[[AllDone], None], limit: int, *, is_over: Callable[[], bool]) -> None:
         self._begin_one = begin_one

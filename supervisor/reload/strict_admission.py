@@ -1,8 +1,8 @@
 """Admits extensions of one dialect by their content alone, in a host whose agent may write such extensions itself.
 
 A user's consent to a run (`--trust-project`, `--ext`, a yes on the terminal) is about the content that was there when
-the host started. What the agent writes afterwards has been seen by nobody: it runs only once it is on record as
-trusted. So nobody but the user decides about new content, whatever the flags of the run are.
+the host started. No person has seen content that the agent writes afterwards: it runs only once it is on record as
+trusted. So only the user decides about new content, whatever the flags of the run are.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class StrictAdmission:
         self.dialect = dialect
         self._store = TrustStore(home, copy=copy)
         self._consented: dict[tuple[str, str], str] = {}
-        """By the key of the place and the name: the hash of what the user has let run in this host, not on record."""
+        """By the key of the place and the name: the hash of content that the user lets run in this host only."""
 
     def first(self, discovery: Discovery) -> Steps[Discovery]:
         """The extensions that the start of the host has found and admitted. Remembers the content of those that run by
-        consent. One of which not all can be read starts all the same, but not again, and later versions need a record.
+        consent. An extension that cannot be read in full starts once only, and its later versions need a record.
         """
         found = []
         for each in discovery.found:
@@ -57,8 +57,8 @@ class StrictAdmission:
         return replace(found, seal=seal.for_good(_absolute_link(found, seal)))
 
     def again(self, discovery: Discovery) -> Steps[Discovery]:
-        """The extensions that a later discovery has found and admitted. Those that are neither on record nor as they
-        were at the start of the host are among the skipped ones."""
+        """The extensions that a later discovery has found and admitted. An extension that is neither on record nor as
+        it was at the start of the host is among the skipped ones."""
         allowance = Allowance()
         found, skipped = [], [self._in_short(each) for each in discovery.skipped]
         for each in discovery.found:
@@ -111,8 +111,8 @@ def _seal_extension(found: FoundExtension, seal: Seal) -> FoundExtension | SkipR
 
 
 def _absolute_link(found: FoundExtension, seal: Seal) -> str:
-    """Names an absolute link among the files of an extension, "" if there is none. What it leads to is no file of the
-    extension: it may be anything by now."""
+    """Names an absolute link among the files of an extension; "" without one. Its target is no file of the extension:
+    it may be anything by now."""
     link = seal.absolute_link(os.path.realpath(found.folder))
-    why = "is an absolute link, and nobody has seen what it leads to; put the file itself in its place"
+    why = "is an absolute link, and its target was not checked; put the file itself in its place"
     return f"{link} {why}" if link else ""

@@ -32,7 +32,7 @@ def parents_of(project: Path, home: Path) -> tuple[Path, ...]:
 
 
 def mcp_files(project: Path | None, home: Path, named: Iterable[str]) -> tuple[Path, ...]:
-    """The files in which `discover` looks for MCP servers. Without a project only those that are named."""
+    """The files in which `discover` looks for MCP servers. Without a project only the named ones."""
     found = () if project is None else (project / PROJECT_FILE, home / USER_FILE)
     return (*(Path(path).expanduser().absolute() for path in named), *found)
 
@@ -47,9 +47,9 @@ def watch(
 ) -> FileWatcher:
     """Begins to watch and returns the watcher. The caller stops the watcher before the supervisor. `parents` are
     folders that contain extension folders, `files` those of MCP servers: of one that changes, only the servers whose
-    entries have changed are reloaded. `say` gets lines for the user about skipped folders, about files that are
-    no longer watched, and about installed extensions whose source has changed: what runs is the copy. All other
-    outcomes have notices."""
+    entries have changed are reloaded. `say` gets lines for the user about skipped folders, about files that are no
+    longer watched, and about installed extensions whose source has changed: the copy runs. All other outcomes have
+    notices."""
     sources = _Sources(supervisor, say)
     skips = _Skips(say)
 
@@ -96,7 +96,7 @@ def watch(
 
 
 def _in_folders(supervisor: Supervisor) -> list[Extension]:
-    """The extensions that have a folder of their own: all but those of the embedding program, and MCP servers."""
+    """The extensions that have a folder of their own: all but the embedding program's, and MCP servers."""
     return [each for each in supervisor.extensions if each.found.link is None and each.found.kind.has_folder]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from supervisor.process.child import Child, ExitStatus
 
 DEATHS = 3
-"""After so many deaths in a row, without a fork in between, no further template is started."""
+"""Deaths in a row, without a fork in between, after which no further template is started."""
 
 
 class Template:
@@ -30,8 +30,7 @@ class Template:
 
     def __init__(self, loop: Loop, argv: Sequence[str], *, env: Mapping[str, str], cwd: str = "/") -> None:
         """`argv` starts the program, which gets the number of its socket as a further argument and ends in
-        `server.serve`. `env` is also what /proc shows for all forks: it needs the token by which leftovers are
-        found."""
+        `server.serve`. `env` is also what /proc shows for all forks: it needs the token that marks leftovers."""
         self._loop = loop
         self._argv = list(argv)
         self._env = dict(env)
@@ -41,7 +40,7 @@ class Template:
         self._last_id = 0
         self._deaths = 0
         self._refusal = ""
-        """Why no template is started any more."""
+        """Why no further template is started; "" if one may be."""
 
     @property
     def child(self) -> Child | None:
@@ -49,8 +48,7 @@ class Template:
         return None if self._connection is None else self._connection.child
 
     def start(self) -> None:
-        """Starts the process, so that it is ready when the first request comes. If that fails, the first request says
-        why."""
+        """Starts the process, so that it is ready for the first request. If that fails, the first request says why."""
         if self._connection is None and not self._refusal:
             try:
                 self._connection = TemplateConnection(
@@ -85,8 +83,8 @@ class Template:
         the descriptors 3, 4, … of the fork. Descriptors stay the caller's, who may close them at once. `on_mute` is
         called if standard output ends before the fork.
 
-        Raises `SpawnError` if no descriptors are left, if the request is not possible, or if the template cannot be
-        started any more. What fails later goes to `on_failed`.
+        Raises `SpawnError` if no descriptors are left, if the request is not possible, or if no further template is
+        started. Later failures go to `on_failed`.
         """
         if self._refusal:
             raise SpawnError(self._refusal)
@@ -108,7 +106,7 @@ class Template:
         return fork
 
     def _pump(self) -> None:
-        """Sends what can be sent."""
+        """Sends the requests that can be sent now."""
         if self._outbox and self._connection is None:
             self.start()
         connection = self._connection

@@ -258,7 +258,7 @@ class TemplateConnection:
             self._look = self._loop.call_later(LOOK_S, self._look_at_forks)
 
     def _look_at_forks(self) -> None:
-        """A stuck template would hide the ends of its forks for ever: nobody else can collect them."""
+        """Ends a stuck template, which would hide the ends of its forks for ever: only it can collect them."""
         self._look = None
         ended = {number for number, fork in self._running.items() if fork.has_ended()}
         if ended & self._unreported:

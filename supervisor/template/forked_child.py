@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 NO_PID = 1 << 30
 """The pid of a fork that is not known yet: larger than any."""
 UNKNOWN_CODE = 255
-"""The exit status of a fork if nobody can tell: its template was killed just when it had collected the fork, or this
+"""The exit status of a fork if it is unknown: its template was killed just when it had collected the fork, or this
 process is no subreaper, and the kernel is older than Linux 6.15."""
 PIDFD_SIGNAL_PROCESS_GROUP = 1 << 2
 """Since Linux 6.9. The kernel then finds the group by the descriptor: it cannot be another one."""
@@ -69,8 +69,7 @@ class ForkedChild:
         links: Sequence[int],
         outbox_limit: int = OUTBOX_LIMIT,
     ) -> None:
-        """Called by a `Template`, whose `fork` has the meaning of the arguments. Raises OSError if no descriptors are
-        left."""
+        """Called by a `Template`: its `fork` explains the arguments. Raises OSError without descriptors."""
         self._loop = loop
         self._on_exit = on_exit
         self._on_failed = on_failed
@@ -98,7 +97,7 @@ class ForkedChild:
             else:
                 child_err = _track(opened, os.dup(child_out if stderr is None else stderr))
             self.fds = [child_in, child_out, child_err, *(_track(opened, os.dup(fd)) for fd in links)]
-            """What the fork gets, until it is sent."""
+            """The fork's descriptors, until they are sent."""
         except OSError:
             for fd in opened:
                 os.close(fd)
@@ -158,7 +157,7 @@ class ForkedChild:
                 pass
 
     def has_ended(self) -> bool:
-        """Whether the process has ended, also if nobody has reported that yet."""
+        """Whether the process has ended, also if that is not yet reported."""
         if self._pidfd < 0:
             return False
         poll = select.poll()
@@ -186,8 +185,7 @@ class ForkedChild:
         return max(0, memory.anonymous(self.pid) - self.shared_with_template())
 
     def shared_with_template(self) -> int:
-        """Bytes that the fork had in common with its template at the start, and may overwrite. 0 before it has
-        begun."""
+        """Bytes that the fork had in common with its template at the start, and may overwrite. 0 before it began."""
         return 0 if self._template is None else self._template.anonymous
 
     def peak_rss(self) -> int:
@@ -198,7 +196,7 @@ class ForkedChild:
     # --- what the connection to the template tells -----------------------------------------------------------
 
     def asked(self, take_replies: Callable[[], None]) -> None:
-        """The request is sent. `take_replies` reads what the template has said."""
+        """The request is sent. `take_replies` reads the template's replies."""
         self.state = ForkState.ASKED
         self._take_replies = take_replies
         self._close_fds()

@@ -1,6 +1,6 @@
 """The memory of a process that shares most of it with others. Linux only.
 
-What a fork has not written is its template's, so its resident memory says little: 74 MB where 6 are its own.
+Pages that a fork has not written are its template's, so its resident memory says little: 74 MB where 6 are its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a template and its parent say to each other: one message a packet, with descriptors beside it.
+"""The messages between a template and its parent: one message a packet, with descriptors beside it.
 
 The socket is a SOCK_SEQPACKET pair. The parent sends `Fork`; the template and its forks send the rest. `receive` and
 `send` work on blocking and on non-blocking sockets, so a program without a loop can be a parent as well.
@@ -35,10 +35,10 @@ class Fork(msgspec.Struct, array_like=True, frozen=True, tag=0):
     entry: str
     """The name of a function of the template."""
     argument: bytes
-    """What the function gets."""
+    """The argument of the function."""
     cwd: bytes
     env: bytes | None
-    """The whole environment as the kernel keeps it: `NAME=value`, each followed by a zero byte. None: the
+    """The whole environment as the kernel keeps it: `NAME=value`, each with a zero byte behind. None: the
     template's."""
     umask: int | None
     """None: the template's."""
@@ -61,7 +61,7 @@ class Ready(msgspec.Struct, array_like=True, frozen=True, tag=0):
 
 class Started(msgspec.Struct, array_like=True, frozen=True, tag=1):
     """The fork exists and leads a session of its own, or is detached. Comes from the fork itself, with its pidfd,
-    before it does anything: what was never announced has never run."""
+    before it does anything: a fork that was never announced has never run."""
 
     id: int
     pid: int
@@ -127,7 +127,7 @@ def environment_of(block: bytes) -> dict[bytes, bytes]:
 
 
 def receive(sock: socket.socket) -> Received:
-    """Takes the next packet. Raises BlockingIOError if there is none yet."""
+    """Takes the next packet. Raises BlockingIOError if no packet has come yet."""
     try:
         data, ancillary, flags, _ = sock.recvmsg(PACKET_BYTES, _SPACE, socket.MSG_CMSG_CLOEXEC)
     except ConnectionResetError:

@@ -1,4 +1,4 @@
-"""What a fork sets back, so that it equals a program that was started: signals, session, descriptors, folder,
+"""The state that a fork resets, so that it equals a program that was started: signals, session, descriptors, folder,
 environment, time zone, standard streams.
 
 CPython itself seeds the global state of `random` anew in every fork. `random.Random` objects of the template's own, and
@@ -30,18 +30,18 @@ OF_PYTHON: dict[int, Any] = {
     signal.SIGPIPE: signal.SIG_IGN,
     signal.SIGXFSZ: signal.SIG_IGN,
 }
-"""What a new interpreter does with signals; for all others the kernel's default holds."""
+"""The signal actions of a new interpreter; for all other signals the kernel's default holds."""
 ALWAYS_BLOCKED = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 
 
 class Inherited(NamedTuple):
-    """What the template has when it begins to serve, and a fork therefore has as well."""
+    """The state of the template when it begins to serve, which a fork inherits."""
 
     mask: frozenset[int]
     """Blocked signals."""
     handlers: dict[int, Any]
-    """The signals that do not do what they do in a new interpreter, and what they do there. Signals that are ignored
-    stay so, as in a program that is started."""
+    """The signals whose action differs from a new interpreter's, with that interpreter's action. Signals that are
+    ignored stay so, as in a program that is started."""
     blocked: frozenset[int]
     """The signals to block over a fork: each could run a handler of the template's."""
     env: dict[bytes, bytes]
@@ -62,7 +62,7 @@ class Inherited(NamedTuple):
         signal.pthread_sigmask(signal.SIG_BLOCK, self.blocked)
 
     def unblock_signals(self) -> None:
-        """Sets the mask back. What came meanwhile takes effect here."""
+        """Sets the mask back. Signals that came meanwhile take effect here."""
         signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
 
     def reset_signals(self) -> None:
@@ -104,7 +104,8 @@ def place_descriptors(fds: Sequence[int], kept: int) -> int:
 
 
 def _kind(fd: int) -> tuple[int, int] | None:
-    """What a stream depends on; None for a file, which has a position as well, and if the descriptor is closed."""
+    """The device and type that a stream depends on; None for a file, which has a position as well, and if the
+    descriptor is closed."""
     try:
         found = os.fstat(fd)
     except OSError:
@@ -113,9 +114,9 @@ def _kind(fd: int) -> tuple[int, int] | None:
 
 
 def reopen_streams(kinds: Sequence[tuple[int, int] | None]) -> None:
-    """Opens new standard streams on 0, 1 and 2, with the encodings that the interpreter has chosen at its start. Those
-    of the template, which are empty, do as well where the descriptor is of the same kind as before: a new one takes
-    0.14 ms."""
+    """Opens new standard streams on 0, 1 and 2, with the encodings that the interpreter has chosen at its start. Keeps
+    the template's streams, which are empty, where the descriptor's kind is the same as before: a new one takes 0.14
+    ms."""
     for fd, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if kinds[fd] is not None and kinds[fd] == _kind(fd):
             continue
@@ -160,7 +161,7 @@ def _status(value: object) -> int:
 
 
 def _flush() -> bool:
-    """Flushes what the function has written. Returns False if that fails."""
+    """Flushes the output of the function. Returns False if that fails."""
     is_flushed = True
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -226,7 +226,7 @@ class _Server:
         except Exception as error:
             self._reply(_failed(request.id, error))
             os._exit(NOT_ENTERED)
-        self._sock.detach()  # its number belongs to nobody from now on
+        self._sock.detach()  # its number is free from now on
         highest = max(sock, *fds, *self._forks) + len(fds) + 2  # the copies took the lowest numbers that were free
         os.closerange(len(fds), highest)
 
@@ -248,8 +248,8 @@ class _Server:
         self._reply(Ended(request, pid, status, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024))
 
     def _end(self) -> NoReturn:
-        """Ends all forks with their groups, then what they have left, which becomes orphans of this process. Forks are
-        not collected: until this process has ended a group's number is not reused."""
+        """Ends all forks with their groups, then their leftover processes, which become orphans of this process. Forks
+        are not collected: until this process has ended a group's number is not reused."""
         self._poll.unregister(self._sock.fileno())
         groups = [pid for _, pid in self._forks.values()]
         _signal_groups(groups, signal.SIGTERM)
@@ -266,7 +266,7 @@ class _Server:
         os._exit(0)
 
     def _await_forks(self, seconds: float) -> None:
-        """Returns when all forks have ended, or after so many seconds."""
+        """Returns when all forks have ended, or after `seconds`."""
         deadline = time.monotonic() + seconds
         while self._forks and (left_s := deadline - time.monotonic()) > 0:
             for pidfd, _ in self._poll.poll(left_s * 1000):

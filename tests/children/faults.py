@@ -1,4 +1,4 @@
-"""What children with a fault have in common: their table, and how the sound part of them behaves."""
+"""Shared by the children with a fault: their table, and how the sound part of them behaves."""
 
 import signal
 import sys

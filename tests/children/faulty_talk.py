@@ -159,7 +159,7 @@ def answers_twice(voice):
 
 @fault
 def answers_others(voice):
-    """Tool `echo`: before each answer come answers to requests that nobody has made."""
+    """Tool `echo`: before each answer come answers to requests that the host has not made."""
     voice.greet("echo")
     nobodys = [Request(number, "echo", {}) for number in ("99999", "-1", "x")]
     echo(voice, lambda: [voice.answer(request, "stolen") for request in nobodys])

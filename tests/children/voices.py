@@ -76,7 +76,7 @@ class Zot(Voice):
 
 
 class JsonRpc(Voice):
-    """What both wires of JSON-RPC have in common. The subclass writes and reads messages."""
+    """Shared by both wires of JSON-RPC. The subclass writes and reads messages."""
 
     def messages(self):
         for line in sys.stdin.buffer:

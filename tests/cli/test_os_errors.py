@@ -43,7 +43,7 @@ def test_a_removed_working_folder_is_one_line(zot, command):
     outcome = zot.run("ext", *command.split(), command=begin)
     assert outcome.status == 1
     name = command.split()[0]
-    assert outcome.stderr == f"zot ext {name}: the current folder is not there any more; change to one that is\n"
+    assert outcome.stderr == f"zot ext {name}: the current folder no longer exists; change to one that does\n"
 
 
 def test_drive_without_standard_input_is_one_line(in_a_folder_with_one):

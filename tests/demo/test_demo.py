@@ -106,7 +106,7 @@ def test_without_node_the_demo_leaves_an_extension_out_and_on_a_narrow_screen_co
     assert shown.returncode == 0, shown.stderr
     assert "without turn-meter, which needs node" in shown.stderr
     assert "guard: refused" in shown.stdout
-    table = shown.stdout.partition("What each extension cost\n")[2].split("\n\n")[0].splitlines()
+    table = shown.stdout.partition("Cost of each extension\n")[2].split("\n\n")[0].splitlines()
     assert max(map(len, table)) <= 60
     assert {line.split()[0] for line in table} >= {"extension", "guard", "redactor", "todo-count"}
     assert shown.stdout.splitlines()[-1].endswith("charts: zot report run.jsonl")
@@ -129,7 +129,7 @@ def test_on_a_terminal_the_demo_is_coloured_and_fits(tmp_path: Path) -> None:
             plain, styled = screen(socket), screen(socket, "-e")
         finally:
             subprocess.run([*socket, "kill-server"], check=True)
-    assert "What each extension cost" in plain
+    assert "Cost of each extension" in plain
     assert "guard: refused by rule" in plain
     assert "\x1b[" in styled
     assert max(map(len, plain.splitlines())) <= 90

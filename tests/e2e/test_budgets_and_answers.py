@@ -28,21 +28,14 @@ def asked(zot, server):
     return lambda *args: zot.run("--base-url", server.base_url, "--api-key", "k", *args, "go")
 
 
-@pytest.mark.parametrize(
-    ("flag", "limit", "reason"),
-    [
-        ("--max-tokens", "1000", "1,230 of 1,000 tokens (--max-tokens) are used"),
-        ("--max-cost-usd", "0.0005", "$0.00082 of $0.0005 (--max-cost-usd) is used"),
-    ],
-)
-def test_a_budget_that_ends_in_mid_turn_leaves_a_whole_stream_and_session(zot, server, asked, flag, limit, reason):
+def test_a_budget_that_ends_in_mid_turn_leaves_a_whole_stream_and_session(zot, server, asked):
     """Tokens of the provider's cache are part of the input."""
     (zot.cwd / "a.txt").write_text("alpha\n")
     calls = [("read", {"path": "a.txt"}), ("read", {"path": "a.txt"})]
     used = tool_reply(calls, input_tokens=10, output_tokens=20, cache_read=1_000, cache_write=200)
     server.add(used, text_reply("never asked for"))
-    outcome = asked("--json", flag, limit).check(Status.BUDGET)
-    reason = f"budget: {reason}; allow more, or ask for less"
+    outcome = asked("--json", "--max-tokens", "1000").check(Status.BUDGET)
+    reason = "budget: 1,230 of 1,000 tokens (--max-tokens) are used; allow more, or ask for less"
     assert shape(outcome)[-8:] == [
         "tool_call", "tool_call", "turn_end", "tool_result", "tool_result", "error", "result", "done"
     ]  # fmt: skip
@@ -85,7 +78,7 @@ def test_nothing_is_printed_of_such_an_answer_and_of_another_one_its_json(zot, s
     assert late_imports(report) == {}
 
 
-@pytest.mark.parametrize("mode", ["--json", "-p", "--rpc"])
+@pytest.mark.parametrize("mode", ["--json", "--rpc"])
 def test_a_faulty_schema_or_a_model_without_a_price_is_an_error_before_anything_starts(zot, mode):
     (zot.cwd / "s.json").write_text('{"properties":\n {"a": {"$ref": "https://example.com/a.json"}}}')
     words = () if mode == "--rpc" else ("go",)

@@ -19,7 +19,7 @@ const tell = (...what) => appendFileSync("heard", JSON.stringify(what) + "\\n");
 """
 
 
-@pytest.fixture(params=["oldest", "newest"])
+@pytest.fixture(params=[pytest.param("oldest", marks=pytest.mark.slow), "newest"])
 def place(zot, request):
     """A `zot` whose home has the SDK."""
     modules = zot.home / "copilot-sdk" / "node_modules"

@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from tests.support.extension_folder import EXAMPLES
 from tests.support.hosting import hosting
 from tests.support.project_extension import put
 from tests.support.replay_script import Script
@@ -62,7 +61,10 @@ def test_what_the_question_says_of_the_environment_is_what_the_extension_gets(zo
         errors = host.running.errors()
     assert not names & kept
     assert {"HF_TOKEN", "JIRA_TOKEN"} <= names
-    assert "env_dump did not get GITHUB_TOKEN. zot ext info env_dump tells more" in errors
+    assert (
+        "extension env_dump starts without GITHUB_TOKEN (secrets by their names; shown once). zot ext info env_dump"
+        in errors
+    )
     (told,) = zot.run("ext", "info", "env_dump", "--json").json_lines
     assert told["secrets_given"] == ["HF_TOKEN", "JIRA_TOKEN"]
     assert told["secrets_withheld"] == ["ANTHROPIC_API_KEY", "GITHUB_TOKEN"]
@@ -73,17 +75,6 @@ def test_a_run_says_once_what_was_withheld(zot):
     put(zot, "recorder", str(zot.folder / "r"), parent=zot.home / "extensions")
     zot.env["GITHUB_TOKEN"] = "v-1"
     (line,) = warnings_of_a_run(zot)
-    assert line.startswith("zot: secrets stay here, said once: recorder did not get GITHUB_TOKEN. ")
+    assert line.startswith("zot: extension recorder starts without GITHUB_TOKEN (secrets by their names; shown once). ")
     assert warnings_of_a_run(zot) == []
     assert warnings_of_a_run(zot, env={"HF_TOKEN": "v-2"}) == [line.replace("GITHUB_TOKEN", "HF_TOKEN")]
-
-
-def test_a_command_that_needs_no_key_does_not_speak_of_the_one_of_zot(zot):
-    zot.env["ANTHROPIC_API_KEY"] = "v-1"
-    outcome = zot.run("-p", "-e", EXAMPLES / "todo", "/todo buy milk")
-    assert (outcome.status, outcome.stderr) == (0, "")
-
-
-def test_a_run_without_extensions_says_nothing_of_secrets(zot):
-    assert warnings_of_a_run(zot, env={"GITHUB_TOKEN": "v-1"}) == []
-    assert not (zot.home / "withheld.json").exists()

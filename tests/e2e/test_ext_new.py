@@ -118,15 +118,6 @@ def test_a_program_that_is_not_built_yet_is_said_to_be_missing(zot, made):
     assert f"cannot start {folder / 'bin' / 'my_first'}: no such file" in outcome.text
 
 
-def test_an_existing_folder_is_left_alone(zot, tmp_path):
-    (tmp_path / "mine").write_text("my own")
-    outcome = zot.run("ext", "new", "mine", "--dir", tmp_path)
-    assert outcome.status == 2
-    assert "is there already" in outcome.stderr
-    assert (tmp_path / "mine").read_text() == "my own"
-    assert list(tmp_path.glob(".mine*")) == []
-
-
 @pytest.mark.parametrize("name", ["../evil", "a/b", "", ".hidden", "two words", "-x", "a.b", 'q"', "x" * 65, "ü"])
 def test_unusable_names_are_refused(tmp_path, capsys, name):
     with pytest.raises(UnableError, match="cannot be the name of an extension") as caught:

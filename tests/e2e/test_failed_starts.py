@@ -33,19 +33,6 @@ def closed(zot: Zot) -> Path:
     return program(zot.folder, "desk", CRASHES)
 
 
-def test_a_command_of_an_extension_that_did_not_start(zot: Zot, closed: Path) -> None:
-    outcome = zot.run("-p", "/open", "-e", closed)
-    assert outcome.status == 1
-    *_, line = outcome.stderr.splitlines()
-    failure = 'it exited before its hello (exit 1): "OSError: the desk is closed" at '
-    assert line.startswith(
-        f"zot: no extension that runs has the command '/open'; extension desk did not start: {failure}"
-    )
-    assert line.endswith(AS_TEXT)
-    assert "again" not in outcome.stderr
-    assert "no such command" not in outcome.stderr
-
-
 def test_the_record_of_a_failed_start_does_not_promise_another_one(zot: Zot, closed: Path) -> None:
     outcome = zot.run("--json", "/open", "-e", closed).check(Status.ERROR)
     messages = [record.message for record in outcome.of(events.Extension)]

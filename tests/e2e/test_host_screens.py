@@ -267,17 +267,3 @@ def test_ctrl_z_restores_the_terminal_and_fg_draws_again(host, terminal):
     terminal.type("q")
     terminal.wait_for(r"^ready>$")
     assert terminal.modes() == before
-
-
-def test_a_followed_log_cannot_control_the_terminal(host, terminal):
-    path = host.zot.home / "logs" / "ext-echo.log"
-    terminal.command(f"{terminal.zot} ext logs echo -f -n 1; echo status $?")
-    terminal.wait_for(r"^\[zot\]")
-    with path.open("ab") as file:
-        file.write(b"first \x1b[2J\x1b]0;title\x07second\n")
-    assert "[zot]" in terminal.wait_for(r"^first second$"), "the screen was not cleared"
-    with path.open("ab") as file:
-        file.write(b"half a line")
-    terminal.wait_for(r"^half a line$")
-    terminal.keys("C-c")
-    terminal.wait_for(r"status 130$")

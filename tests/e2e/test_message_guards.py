@@ -5,8 +5,7 @@ from __future__ import annotations
 from tests.support.extension_folder import EXAMPLES, extension
 from tests.support.golden import golden, lines, shape
 from tests.support.replay_script import Script, ok
-from tests.support.zot_process import check_transcript
-from wire.events import AssistantMessage, Extension, TextDelta
+from wire.events import TextDelta
 from wire.exit_codes import Status
 
 SECRET = "AKIAIOSFODNN7EXAMPLE"
@@ -30,21 +29,6 @@ def test_a_suppressed_message_appears_nowhere(zot):
     """)
     assert SECRET not in outcome.text + outcome.stderr
     assert outcome.warnings == ["zot: blocker withheld a message of the model: says too much"]
-
-
-def test_a_suppressed_text_does_not_stop_the_calls_beside_it(zot):
-    guard = extension(zot.folder, "blocker", "assistant_message", "says too much")
-    script = Script(zot.cwd).call(
-        ("bash", {"command": "echo 1"}), results=[ok("$ echo 1\n\n1\n\n[exit 0]  Took 0.0s")], text=SECRET
-    )
-    outcome = zot.replay(script.answer(""), "-e", guard).check(Status.OK)
-    assert SECRET not in outcome.text
-    assert outcome.of(AssistantMessage) == []
-    told = [(record.event, record.message) for record in outcome.of(Extension)]
-    assert told == [("started", "ready"), ("blocked", "withheld a message of the model: says too much")]
-    assert outcome.warnings == ["zot: blocker withheld a message of the model: says too much"]
-    assert outcome.tool_texts()[0].startswith("$ echo 1\n\n1\n")
-    check_transcript(zot.session_rows())
 
 
 def test_a_rewritten_message_comes_as_one_delta_and_the_original_goes_back_to_the_model(zot):
@@ -74,14 +58,6 @@ def test_a_rewritten_message_comes_as_one_delta_and_the_original_goes_back_to_th
     assert said in zot.session_files()[0].read_text(), "the transcript keeps what the model said"
 
 
-def test_rewrites_chain_in_the_order_of_the_flags(zot):
-    first = extension(zot.folder, "rewriter", "first", "(1)", name="first")
-    second = extension(zot.folder, "rewriter", "second", "(2)", name="second")
-    outcome = zot.replay(Script(zot.cwd).answer("Hi"), "-e", second, "-e", first).check(Status.OK)
-    assert [delta.delta for delta in outcome.of(TextDelta)] == ["Hi (2) (1)"]
-    assert outcome.result.text == "Hi (2) (1)"
-
-
 def test_a_rewritten_call_is_run_as_rewritten_and_announced_as_the_model_wrote_it(zot):
     (zot.cwd / "a.txt").write_text("wrong file\n")
     (zot.cwd / "a.txt.safe").write_text("right file\n")
@@ -99,13 +75,6 @@ def test_stream_before_guards_sends_deltas_before_the_verdict(zot):
     assert [delta.delta for delta in outcome.of(TextDelta)] == ["Hello ", "there"]
     assert "assistant_message" not in shape(outcome)
     assert outcome.result.text == ""
-
-
-def test_print_mode_prints_the_visible_text_only(zot):
-    cassette = Script(zot.cwd).answer(f"The key is {SECRET}.").write(zot.folder / "c.jsonl")
-    outcome = zot.run("-p", "--replay", cassette, "-e", EXAMPLES / "redactor", "go")
-    assert (outcome.status, outcome.text) == (0, "The key is [redacted:aws-key-id].\n")
-    assert outcome.warnings == ["[redactor] warn: redacted 1 secret: 1 aws-key-id"]
 
 
 def test_no_verdict_of_a_guard_allows_unless_guards_are_strict(zot):

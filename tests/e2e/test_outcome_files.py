@@ -72,7 +72,6 @@ def test_a_run_without_an_answer_leaves_the_file_and_still_says_how_it_ended(zot
     ("flags", "why"),
     [
         (["-p", "-o", "no/such/file"], "zot: --output no/such/file: there is no folder"),
-        (["-p", "-o", "."], "zot: --output .: it is a directory; name a file in it"),
         (["--json", "--summary", ""], "zot: --summary is empty: outside GitHub Actions $GITHUB_STEP_SUMMARY is not"),
         (["--json", "--output-format", "json"], "--output-format and --json exclude each other"),
         (["--rpc", "--summary", "x"], "--summary has no effect with --rpc"),

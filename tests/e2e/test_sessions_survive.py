@@ -127,22 +127,13 @@ def test_a_run_is_killed_at_any_moment_and_the_next_one_goes_on(zot, strict, mom
     print(f"{load(path).message_rows} messages, {load(path).repairs} repairs, {len(seen)} answers seen")
 
 
-@pytest.mark.parametrize("end", ["abort in a tool", "budget in mid-turn", "invalid answer"])
-def test_a_run_that_did_not_come_to_its_end_goes_on(zot, server, end):
+def test_a_run_that_did_not_come_to_its_end_goes_on(zot, server):
     flags = ("--json", "--no-ext", "--base-url", server.base_url)
-    if end == "invalid answer":
-        (zot.cwd / "schema.json").write_text('{"type": "object"}')
-        server.add(text_reply("no"), text_reply("no"))
-        zot.run(*flags, "--output-schema", "schema.json", "go", env=KEY).check(Status.INVALID_ANSWER, user_messages=2)
-    elif end == "budget in mid-turn":
-        server.add(tool_reply([("bash", {"command": "echo x"})] * 2, input_tokens=1000))
-        zot.run(*flags, "--max-tokens", "500", "go", env=KEY).check(Status.BUDGET)
-    else:
-        server.add(tool_reply([("bash", {"command": "echo begun; sleep 600"}), ("bash", {"command": "echo x"})]))
-        with zot.start(*flags, "go", env=KEY) as running:
-            running.wait_for(events.ToolProgress)
-            running.signal(signal.SIGINT)
-            running.finish().check(Status.INTERRUPTED)
+    server.add(tool_reply([("bash", {"command": "echo begun; sleep 600"}), ("bash", {"command": "echo x"})]))
+    with zot.start(*flags, "go", env=KEY) as running:
+        running.wait_for(events.ToolProgress)
+        running.signal(signal.SIGINT)
+        running.finish().check(Status.INTERRUPTED)
     server.add(text_reply("Going on."))
     outcome = zot.run(*flags, "-c", "next", env=KEY).check(Status.OK)
     assert outcome.stderr == ""
@@ -215,9 +206,7 @@ def test_a_file_size_limit_is_as_a_full_disk(zot, strict):
     ("command", "is_told"),
     [
         ("rm $ZOT_HOME/sessions/*/*", True),
-        ("cp F F.new && mv F.new F", True),
         ("chmod 0400 F", False),
-        ("rm -r $ZOT_HOME/sessions", True),
         ("truncate -s 0 F", True),
     ],
 )

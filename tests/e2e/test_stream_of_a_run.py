@@ -92,39 +92,6 @@ def test_several_tool_calls_run_in_the_order_of_the_reply(zot):
     check_transcript(zot.session_rows())
 
 
-def test_a_blocked_call(zot):
-    guard = extension(zot.folder, "blocker", "tool_call", "not on my watch")
-    script = Script(zot.cwd).call(("bash", {"command": "touch made"}), results=[error("not on my watch")])
-    outcome = zot.replay(script.answer("I may not.", chunks=1), "-e", guard).check(Status.OK)
-    assert not (zot.cwd / "made").exists()
-    assert golden(outcome) == lines("""
-        session blocker
-        extension blocker started: ready
-        user_message 'go'
-        turn_start 1
-        assistant_start
-        tool_use_start t1 bash
-        tool_use_args t1 '{"command": "touch made"}'
-        tool_use_end t1
-        usage 10+5 so far 10+5
-        assistant_message t1 bash {"command": "touch made"}
-        tool_call t1 bash {"command": "touch made"}
-        turn_end tool_use
-        extension blocker blocked: refused bash: not on my watch
-        tool_result t1 error 'not on my watch'
-        turn_start 2
-        assistant_start
-        text_delta 'I may not.'
-        usage 10+5 so far 20+10
-        assistant_message 'I may not.'
-        turn_end end_turn
-        result ok 0 'I may not.' steps=2
-        done
-    """)
-    assert outcome.result.extensions["blocker"].blocks == 1
-    check_transcript(zot.session_rows())
-
-
 def test_a_blocked_turn(zot):
     guard = extension(zot.folder, "blocker", "turn_start", "closed for today")
     outcome = zot.replay(Script(zot.cwd).answer("never said"), "-e", guard).check(Status.BLOCKED)

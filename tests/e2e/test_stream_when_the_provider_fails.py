@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-import socket
 
 import pytest
 
@@ -12,7 +11,6 @@ from tests.support.golden import golden, lines
 from tests.support.messages_server import (
     MessagesServer,
     drop_before_headers,
-    error_event,
     events_reply,
     hold_first_byte,
     http_error,
@@ -98,11 +96,6 @@ def test_a_server_that_falls_silent_is_asked_again_before_its_reply_and_given_up
     check_transcript(zot.session_rows())
 
 
-def test_an_idle_timeout_that_is_none_is_a_usage_error(zot):
-    refusal = zot.run("-p", "--api-key", "k", "go", env={"ZOT_MODEL_IDLE_TIMEOUT": "5m"}).refusal()
-    assert "ZOT_MODEL_IDLE_TIMEOUT '5m': must be seconds" in refusal
-
-
 def test_a_recording_has_no_retries_and_no_advice(zot, server):
     server.add(http_error(529, retry_after_ms=1), http_error(401))
     cassette = zot.folder / "c.jsonl"
@@ -120,31 +113,6 @@ def test_an_interrupt_ends_a_pause(zot, server):
         outcome = running.finish().check(Status.INTERRUPTED)
     assert outcome.result.duration_ms < 50_000
     assert len(server.requests) == 1
-
-
-def test_an_error_event_in_mid_stream(zot, server):
-    events = message_events([text_block("Hello there")])
-    server.add(events_reply([*events[:UP_TO_A_DELTA], error_event("overloaded_error", "too busy")]))
-    outcome = ask(zot, server).check(Status.RATE_LIMIT)
-    advice = "http://<server> has too much to do, for everybody: try again in a few minutes, or use another --model"
-    assert golden(outcome) == lines(f"""
-        session
-        user_message 'go'
-        turn_start 1
-        assistant_start
-        text_delta 'Hello '
-        text_delta 'there'
-        usage 10+2 so far 10+2
-        assistant_message 'Hello there'
-        turn_end error: anthropic: overloaded_error: too busy
-        {advice}
-        error anthropic: overloaded_error: too busy
-        {advice}
-        result rate_limit 8 'Hello there' steps=1: anthropic: overloaded_error: too busy
-        {advice}
-        done
-    """)
-    check_transcript(zot.session_rows())
 
 
 def test_a_stream_that_breaks_off_is_an_error(zot, server):
@@ -170,17 +138,6 @@ def test_a_tool_call_that_breaks_off_is_neither_run_nor_kept(zot):
     assert "tool_use_end" in text
     assert "tool_call" not in text
     check_transcript(zot.session_rows())
-
-
-def test_a_server_that_is_not_there(zot):
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
-        outcome = zot.run("--json", "--base-url", url, "go").check(Status.ERROR)
-    assert f"connection to {url} failed" in outcome.stderr
-    advice = f"     nothing listens at {url} (from --base-url): start the server, or correct the address"
-    assert outcome.warnings[1:] == [advice]
-    assert [record.reason for record in outcome.of(Retry)] == ["no connection"] * 2
 
 
 def test_without_a_credential_nothing_is_started(zot):

@@ -100,17 +100,6 @@ def test_with_strict_guards_an_untrusted_extension_blocks_the_run(zot, blocker):
     assert outcome.result.reason.startswith("with strict guards every extension must load; guard: not trusted")
 
 
-def test_a_damaged_record_trusts_nothing_and_says_so(zot, blocker):
-    zot.run("ext", "trust", "guard")
-    (zot.home / "trust.json").write_text("{")
-    (line,) = said(run(zot))
-    assert str(zot.home / "trust.json") in line
-    assert "damaged" in line
-    failed = zot.run("ext", "trust", "guard")
-    assert (failed.status, failed.stderr.count("\n")) == (1, 1)
-    assert "remove it and trust again" in failed.stderr
-
-
 def test_a_required_extension_that_is_not_trusted_fails_the_run(zot):
     put(zot, "echo", required=True)
     outcome = run(zot, status=Status.REQUIRED_EXTENSION)

@@ -72,7 +72,7 @@ def test_a_result_of_many_short_lines_that_come_at_once_is_whole(host, tmp_path)
 
 
 def test_without_its_entry_in_the_table_the_manifest_is_refused():
-    with pytest.raises(ValueError, match="dialect: none of zot, mcp"):
+    with pytest.raises(ValueError, match="dialect: must be one of zot, mcp"):
         read_manifest(FOLDER / "disk")
 
 

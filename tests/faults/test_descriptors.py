@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts descript
 
 
 def crowd(parent: Path, count: int = MANY) -> list[Path]:
-    """So many small extensions, that are given up after the second start in vain."""
+    """Makes `count` small extensions that are given up after the second failed start."""
     return [
         extension(parent, "echo.sh", f"e{number}", name=f"e{number}", restart={"backoff_s": [0.05, 0.05], "max": 2})
         for number in range(count)
@@ -103,7 +103,7 @@ def allow(host: Hosted, descriptors: int) -> None:
     resource.prlimit(host.pid, resource.RLIMIT_NOFILE, (descriptors, hard))
 
 
-@pytest.mark.parametrize("free", [0, 1, 2, 3, 4, 6, 8, 12])
+@pytest.mark.parametrize("free", [0, 2, 6, *(pytest.param(free, marks=pytest.mark.slow) for free in (1, 3, 4, 8, 12))])
 def test_a_host_whose_descriptors_run_out_serves_on_and_recovers(zot: Zot, free: int) -> None:
     flags = ("--stats", str(zot.folder / "stats"), "--metrics", str(zot.folder / "metrics"))
     restart = {"backoff_s": [0.05, 0.05], "max": 1000, "window_s": 3600}

@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
 DOWN = WorkerState.BACKOFF
 JUNK = "writes lines that are not messages to its stdout; they are skipped and counted"
-MUTE = "closed its stdout and can say nothing any more"
+MUTE = "closed its stdout and can say nothing more"
 NO_ANSWER = "no answer within 0.3 s"
 TERRIBLE = 'it ended (exit 7): "dies_in_call: something terrible happened"'
 OVER = (

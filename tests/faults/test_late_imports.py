@@ -1,4 +1,4 @@
-"""What serves imports nothing any more: an import opens files, and there may be no descriptor or no package by then."""
+"""A process that serves imports nothing: an import opens files, and by then there may be no descriptor or package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from agent.tools.catalogue import OF_EXTENSIONS
 from agent.tools.extension_tools.report import advice
-from agent.tools.extension_tools.report import made as made_text
+from agent.tools.extension_tools.report import scaffold_report as made_text
 from supervisor.control.client import ControlError
 from tests.support.everything_served import Lines, everything, use_everything
 from tests.support.extension_folder import extension

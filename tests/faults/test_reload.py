@@ -106,7 +106,7 @@ def test_a_new_version_has_its_tools_in_the_next_turn(tmp_path: Path) -> None:
         ("v2", False),
         ("v2", False),
     )
-    assert seen.answer_of("t2.1")[1], "a tool that it does not have any more fails at once"
+    assert seen.answer_of("t2.1")[1], "a tool that it no longer has fails at once"
     assert {"which", "new"} <= seen.offered(3)
     assert "old" not in seen.offered(3)
     assert seen.events_of("one") == ["started", "reloaded"]

@@ -183,7 +183,7 @@ def test_the_conversation_can_be_changed_at_once_with_asyncio(held):
 def test_a_task_that_is_cancelled_while_it_waits_changes_nothing():
     async def main():
         zot = AsyncRuntime(program=fake_engine("never_reads"))
-        await zot._greeted()
+        await zot._wait_greeting()
         zot.prompt("go")
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.01):

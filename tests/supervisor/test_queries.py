@@ -1,4 +1,4 @@
-"""What the host tells of one extension."""
+"""Facts that the host tells of one extension."""
 
 from __future__ import annotations
 

@@ -93,7 +93,8 @@ class Host:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop()
+        """Kills what the test has not stopped: of the way to stop, tests of it call `stop`."""
+        self.stop(at_once=True)
         self.loop.close()
 
     def add(self, child: str, *argv: str | Path, name: str | None = None, **manifest: Any) -> None:

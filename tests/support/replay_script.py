@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from agent.cassette import CassetteRecorder
 from agent.model.request import ToolSpec, blocks_from_worker, build_params
 from agent.run.system_prompt import date_and_folder, system_prompt
-from agent.skills.shipped import shipped
+from agent.skills.builtin_skills import builtin_skills
 from agent.skills.skill import manifest
 from agent.tools.catalogue import SKILL
-from agent.tools.toolbox import BUILT_IN, failed
+from agent.tools.toolbox import BUILT_IN, error_result
 from agent.transcript import Message, Text, ToolResult
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Script:
         self._tools = [
             ToolSpec(spec.name, spec.description, spec.input_schema) for spec in BUILT_IN.values() if spec.name in tools
         ]
-        self._skills = manifest(shipped())[0] if skills else ""
+        self._skills = manifest(builtin_skills())[0] if skills else ""
         if skills:
             self._tools.append(ToolSpec(SKILL.name, SKILL.description, SKILL.input_schema))
         for name, description in (extra or {}).items():
@@ -98,7 +98,7 @@ class Script:
         self._reply(lines, content, "tool_use")
         told: list[Block] = []
         for number, (said, is_error) in enumerate(results, first):
-            told.append(failed(f"t{number}", said) if is_error else ToolResult(f"t{number}", (Text(said),)))
+            told.append(error_result(f"t{number}", said) if is_error else ToolResult(f"t{number}", (Text(said),)))
         self._messages.append(Message("tool", tuple(told), ""))
         return self
 

@@ -10,7 +10,7 @@ from agent.output.event_writer import EventWriter
 from agent.run.conversation import Conversation
 from agent.run.limits import Spending
 from agent.run.run import Run
-from agent.run.steering import Steering
+from agent.run.steer_queue import SteerQueue
 from agent.tools.toolbox import Toolbox
 from agent.transcript import text_of
 from supervisor.loop.loop import Loop
@@ -26,7 +26,7 @@ class Bench:
     """`records` are those of all prompts; `on_record` hears each, and the prompt ends after `abort_after` of them."""
 
     def __init__(self, loop, folder, *replies, budget=None, **options):
-        self.records, self.abort, self.steering = [], Abort(), Steering()
+        self.records, self.abort, self.steering = [], Abort(), SteerQueue()
         self.abort_after = None
         self.on_record = lambda _record: None
         self.model = ScriptedModel(*replies)

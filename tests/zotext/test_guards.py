@@ -170,7 +170,7 @@ def test_a_host_that_knows_no_questions_gets_a_block(ext: Extension):
         return ask()
 
     with Harness(ext, features=[]) as host:
-        assert host.intercept("turn_start", step=1).reason == "a person has to decide, and this host asks nobody"
+        assert host.intercept("turn_start", step=1).reason == "a person has to decide, and this host cannot ask one"
 
 
 @pytest.mark.parametrize("point", ["turn_start", "assistant_message"])

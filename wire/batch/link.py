@@ -71,8 +71,7 @@ class RunPhase(msgspec.Struct, frozen=True, tag_field="type", tag="phase"):
 
 
 class RunEnded(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_only=True):
-    """The run's last line: how the task ended, and the ends of `setup` and `check`, which the event stream does not
-    show."""
+    """The run's last line: the end of the task, and of `setup` and `check`, which the event stream does not show."""
 
     status: TaskStatus
     reason: str = ""
@@ -83,8 +82,7 @@ class RunEnded(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_on
     diff: str = ""
     """The file with the changes of the run as a diff; empty without changes."""
     has_no_room: bool = False
-    """With `interrupted`: the disk of the batch's folder has no room for this workspace, so no other run would have
-    room either."""
+    """With `interrupted`: the disk of the batch's folder has no room for this workspace, nor for any other."""
 
 
 FromBatch = Begin | Abort

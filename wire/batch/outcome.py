@@ -67,8 +67,7 @@ class CommandEnd(msgspec.Struct, frozen=True):
 
 
 class Lost(msgspec.Struct, frozen=True, gc=False):
-    """Sums over the requests of an attempt whose cost is unknown: their replies broke off, or the run ended before
-    them."""
+    """Sums over the requests of an attempt with unknown cost: the reply broke off, or the run ended before it."""
 
     requests: int = 0
     input_usd: float = 0.0
@@ -156,8 +155,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     setup: CommandEnd | None = None
     check: CommandEnd | None = None
     diff: str = ""
-    """With `--workspace copy`: the file with the changes of the run as a diff, below the folder of the batch. Empty
-    without changes."""
+    """With `--workspace copy`: the file with the changes of the run, below the folder of the batch; empty without
+    changes."""
     digest: str = ""
     """Hash of the task and of the files that it names, as in `Started`."""
     meta: dict[str, Any] = {}

@@ -21,8 +21,7 @@ NAME_LENGTH = 100
 """Maximum length in bytes of a file name that is made of an id; a longer one ends in a part of its hash."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 HASH_SIGNS = 16
-"""Hex digits of that hash. Ids without any safe character differ only there: with 8 digits, two of 100,000 would be
-alike."""
+"""Hex digits of that hash. Ids without a safe character differ only there: with 8, two of 100,000 would be alike."""
 
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=31_536_000)]
 Dollars = Annotated[float, msgspec.Meta(gt=0, le=1_000_000)]
@@ -38,8 +37,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     prompt: Text
     """The prompt of the run. With `--template` the template makes it."""
     cwd: Text | None = None
-    """The working folder of the run. Absent: the folder of the batch command. With `--workspace copy` the run works in
-    a copy of it."""
+    """The working folder of the run, or of the batch command if absent. With `--workspace copy`, the run gets a
+    copy."""
     files: tuple[Text, ...] = ()
     """Files that are sent with the prompt: images as images, others as text."""
     model: Text | None = None
@@ -87,7 +86,7 @@ def decode_task(line: bytes) -> Task:
     try:
         task: Task = _decoder.decode(line)
     except msgspec.ValidationError as error:
-        raise TaskError(_explained(str(error))) from None
+        raise TaskError(_explain(str(error))) from None
     except UNREADABLE as error:
         raise TaskError(not_json(line, error)) from None
     _check_id(task.id)
@@ -99,7 +98,7 @@ def task_of(fields: Mapping[str, Any]) -> Task:
     try:
         task = msgspec.convert(fields, Task)
     except msgspec.ValidationError as error:
-        raise TaskError(_explained(str(error))) from None
+        raise TaskError(_explain(str(error))) from None
     _check_id(task.id)
     return task
 
@@ -111,9 +110,8 @@ def not_json(line: bytes, error: Exception) -> str:
 
 
 @lru_cache(256)
-def _explained(said: str) -> str:
-    """Results are cached: to explain a fault takes a thousand times as long as to find it, and each line of a file may
-    have it."""
+def _explain(said: str) -> str:
+    """Cached: explaining a fault takes a thousand times as long as finding it, and each line of a file may have it."""
     return explain(Task, said).replace("expected str of length >= 1", "it is empty")
 
 

@@ -1,9 +1,8 @@
 """A dialect is one extension protocol. Its sessions translate between neutral messages and the bytes of one process.
 
-The frames of `wire.frames` are the neutral messages, with the few classes here that zot's protocol has no frame for. A
-verdict is a `GuardAnswer` in all of them, `InterceptResponse` only how zot's protocol writes it.
-A session is pure: it has no files and no descriptors, and no clock but `Setup.unix_ms`. `wire.dialects.table` names all
-dialects.
+The neutral messages are the frames of `wire.frames`, and the few classes here for which zot's protocol has no frame. A
+verdict is always a `GuardAnswer`; `InterceptResponse` is only its form in zot's protocol. A session is pure: no files,
+no descriptors, and no clock but `Setup.unix_ms`. `wire.dialects.table` lists the dialects.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ HOOK_POINTS = frozenset(
         "session_end",
     }
 )  # fmt: skip
-"""Events that an extension of some dialect can guard. `tool_result` is that of a success or of a failure."""
+"""Events that an extension of some dialect can guard. `tool_result` covers successes and failures."""
 EVENTS = HOOK_POINTS | {"turn_end", "usage", "idle"}
 """Events that an extension of some dialect can observe. `usage`: the tokens of one request to the model. `idle`: a
 prompt has ended, and no other one waits."""
@@ -40,39 +39,39 @@ def unix_ms() -> int:
 
 
 class HostInfo(msgspec.Struct, frozen=True):
-    """What an extension is told about its host in the handshake."""
+    """Facts about the host that an extension gets in the handshake."""
 
     version: str
     provider: str
     model: str
     cwd: str
     session_id: str = ""
-    """Of the session that the host has as it starts; it stays the same while the host lives."""
+    """Id of the session at the start of the host; it stays the same until the host ends."""
     workspace: str = ""
     """A folder for notes and files of that session; "" if the host has none."""
 
 
 class Setup(msgspec.Struct, frozen=True):
-    """What a session is opened with."""
+    """The parameters of a new session."""
 
     name: str
-    """The extension's name, as its manifest says it."""
+    """The extension's name in its manifest."""
     host_version: str
     frame_limit: int
-    """The most bytes of one message from the process, if the limit of its kind is not lower."""
+    """Maximum size of a message of the process in bytes, if the limit of its kind is not lower."""
     options: Mapping[str, Any] = {}
-    """Settings of this extension that only its dialect knows."""
+    """Settings of this extension for its dialect."""
     kept: dict[str, Any] = msgspec.field(default_factory=dict)
-    """What a session leaves for the next session of the same extension, after a restart too."""
+    """Values that a session leaves for the next session of the same extension, also after a restart."""
     unix_ms: Callable[[], int] = unix_ms
-    """The time that messages tell. Nothing is decided by it."""
+    """Returns the time for messages. No decision depends on it."""
 
 
 # --- neutral messages without a frame -----------------------------------------------------------------------
 
 
 class Warned(msgspec.Struct, frozen=True):
-    """The user is told this, once for each `key`."""
+    """A warning for the user, shown once for each `key`."""
 
     key: str
     text: str
@@ -85,29 +84,28 @@ class Remarked(msgspec.Struct, frozen=True):
 
 
 class Unusable(msgspec.Struct, frozen=True):
-    """The process can be of no use: the host gives it up with this reason."""
+    """The process cannot be used: the host gives it up for this reason."""
 
     reason: str
     may_pass: bool = True
-    """Whether another start may end otherwise. If not, it is not started again."""
+    """Whether another start may succeed. If not, it is not started again."""
 
 
 class GuardAnswer(msgspec.Struct, frozen=True, gc=False, tag="event_intercept_response"):
-    """The answer to the question with this id. Its tag is the name that users know it by."""
+    """The answer to the question with this id. Its tag is its name for users."""
 
     id: str
     verdict: GuardVerdict
 
 
 class Instructions(msgspec.Struct, frozen=True):
-    """What the model is to know of this extension, for the system prompt; "" takes it back."""
+    """A text about this extension for the system prompt; "" removes it."""
 
     text: str
 
 
 class HostCalled(msgspec.Struct, frozen=True):
-    """The extension wants something from its host, which answers with `DialectSession.answer` or
-    `DialectSession.refuse`, once for each key."""
+    """A request to the host, which calls `DialectSession.answer` or `DialectSession.refuse` once for each key."""
 
     key: str
     call: HostCall
@@ -136,15 +134,15 @@ class UnsendableError(Exception):
 
 
 class Splitter(Protocol):
-    """Cuts the output of a process into messages. Memory is bounded by the limit."""
+    """Cuts the output of a process into messages. The limit bounds its memory."""
 
     pending: int
-    """Bytes held back because the message is not complete."""
+    """Number of bytes held back because the message is not complete."""
     shortest: int
-    """Bytes of the shortest message there is. Of more than 1,000 at once, shorter ones are dropped unread, and counted
-    as junk."""
+    """Length of the shortest possible message in bytes. Of more than 1,000 messages at once, shorter ones are dropped
+    unread and counted as junk."""
     has_more: bool
-    """Whether the next `feed` returns more, also if its chunk is empty: one call takes no longer than a pass may."""
+    """Whether the next `feed` returns more, even for an empty chunk: the time of each call is bounded."""
 
     def feed(self, data: bytes) -> list[Line | Oversize]: ...
     def finish(self) -> Line | Oversize | None: ...
@@ -153,27 +151,27 @@ class Splitter(Protocol):
 class DialectSession(Protocol):
     """The protocol between the host and one process, from its start to its end. Pure.
 
-    Times are seconds of the host's clock. All methods that return bytes make what is sent to the process; empty bytes
-    mean that nothing is sent. The ids of requests are the host's, and come back in the answers.
+    Times are seconds of the host's clock. Methods that return bytes return the bytes to send to the process; empty
+    bytes mean that nothing is sent. The ids of requests are the host's, and come back in the answers.
     """
 
     opening: bytes
-    """What the host says before the process has said anything; empty if the process speaks first."""
+    """The first bytes from the host; empty if the process speaks first."""
     due_at: float | None
-    """When `on_time` is to be called; None if never. To be read after each call of a method that gets the time."""
+    """The time at which to call `on_time`; None if never. Read it after each call of a method that gets the time."""
     trouble: str
-    """Why there may have been no hello yet; "" if nothing speaks for a cause."""
+    """The probable reason for a missing hello; "" if unknown."""
     claimed: Sequence[str]
-    """Tools that it registers behind its hello and that no other may have: if one does, the hello is not accepted. Read
-    at the hello."""
+    """Tools that it registers after its hello and that no other extension may have: if one has such a tool, the hello
+    is not accepted. Read at the hello."""
 
     @property
     def spoken(self) -> str:
-        """The protocol that the process speaks, with its version: `MCP 2025-11-25`; "" before that is known."""
+        """The protocol of the process with its version: `MCP 2025-11-25`; "" until it is known."""
 
     @property
     def is_working(self) -> bool:
-        """Whether it is still at something that it was told, and may want something from its host when that is done."""
+        """Whether it still handles something that it was told, and may send the host a request afterwards."""
 
     def splitter(self) -> Splitter: ...
 
@@ -181,11 +179,11 @@ class DialectSession(Protocol):
         """Takes one message of the process. Never raises."""
 
     def receive_oversize(self, dropped: Oversize, now: float) -> Received:
-        """Takes what is left of a message that was dropped for its length. A `Malformed` with the `id` of a request
-        fails that request."""
+        """Takes the kept ends of a message that was too long. A `Malformed` with the `id` of a request fails that
+        request."""
 
     def on_time(self, now: float) -> Received:
-        """Does what is due."""
+        """Does the work that is due at `due_at`."""
 
     def greet(self, host: HostInfo, extension_dir: str, data_dir: str, now: float) -> bytes:
         """Answers a `Hello` that the host has accepted."""
@@ -194,14 +192,14 @@ class DialectSession(Protocol):
         """Answers a `Hello` that the host has not accepted; the process is then ended."""
 
     def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes:
-        """Calls a tool. `args` is JSON text, `tool_id` the id that events give the call; "" if there are none about it.
-        Raises `UnsendableError`."""
+        """Calls a tool. `args` is JSON text; `tool_id` is the id of the call in events, or "" without events. Raises
+        `UnsendableError`."""
 
     def invoke(self, call_id: str, command: str, args: str) -> bytes:
         """Runs a slash command. Raises `UnsendableError`."""
 
     def cancel(self, call_id: str, reason: str) -> bytes:
-        """Takes back a call or a command, whose answer nobody waits for any more."""
+        """Cancels a call or a command: its answer is no longer needed."""
 
     def ask(self, call_id: str, event: frames.Event) -> bytes:
         """Asks for a verdict on an event that the extension guards."""
@@ -225,7 +223,7 @@ class DialectSession(Protocol):
 
 
 class NoHostCalls:
-    """What a session has in common with all others whose process wants nothing from its host and claims no names."""
+    """Base of sessions whose process sends no requests to its host and claims no names."""
 
     __slots__ = ()
     claimed: Sequence[str] = ()
@@ -242,53 +240,51 @@ class NoHostCalls:
 
 
 class Dialect(Protocol):
-    """One extension protocol: its sessions, its hook points and its defaults. A dialect that inherits this has the
-    defaults below."""
+    """One extension protocol: its sessions, its hook points and its defaults. Subclasses inherit the defaults below."""
 
     observable: frozenset[str]
     """Events that an extension of this dialect can observe."""
     guardable: frozenset[str]
-    """Events that it can guard."""
+    """Events that an extension of this dialect can guard."""
     is_ready_by_silence: bool
     """Whether 250 ms without a message after the hello count as ready."""
     is_extended_by_progress: bool
-    """Whether each progress report of a call starts its time anew, up to ten times its time in all."""
+    """Whether each progress report of a call restarts its time limit, up to ten times the limit in all."""
     manifest_defaults: Mapping[str, Any]
-    """Fields of a manifest, where the manifest has none: `{"restart": {"policy": "permanent"}}`."""
+    """Defaults for fields that a manifest does not set: `{"restart": {"policy": "permanent"}}`."""
     hello_s: float
-    """Seconds to wait for the hello if the manifest sets no time."""
+    """Seconds to wait for the hello if the manifest does not set them."""
     launcher_hello_s: float
-    """The same, if `exec` is one of `launchers`, which may download the program first."""
+    """Seconds to wait for the hello if `exec` is a launcher, which may download the program first."""
     launchers: frozenset[str]
     settle_s: float
-    """Seconds that a run waits for such an extension before its first request; 0 if only while the model starts."""
+    """Seconds that a run waits for such an extension before its first request; 0: only while the model starts."""
     calls_host: bool = False
-    """Whether a process may want things from its host (`HostCalled`). A host with an agent then has a workspace for it,
-    and hears it out before a run ends: it may send a prompt."""
+    """Whether a process may send requests to its host (`HostCalled`). A host with an agent then has a workspace for it,
+    and handles its last requests before a run ends: it may send a prompt."""
     session_variable: str = ""
-    """The variable in which a process finds `HostInfo.session_id`; "" if it does not need it."""
+    """The environment variable with `HostInfo.session_id`; "" if the process does not need it."""
     exit_s: float = 2.0
     """Seconds from the request to stop until SIGTERM."""
     term_s: float = 1.0
     """Seconds from SIGTERM to SIGKILL when a process is stopped."""
     drain_s: float = 0.0
-    """Seconds that a process which is stopped may take to answer a ping, before its input is closed: it forgets what it
-    has not read by then. 0: its input is closed at once. Only of a dialect whose `stop` is empty."""
+    """Seconds that a stopping process may take to answer a ping before its input is closed: it drops unread input at
+    that moment. 0: its input is closed at once. Only for a dialect whose `stop` is empty."""
     is_reloaded_with_session: bool = False
-    """Whether such an extension starts anew when another session takes the place of the host's, as `clear` does."""
+    """Whether such an extension restarts when another session replaces the host's, as `clear` does."""
 
     def session(self, setup: Setup) -> DialectSession: ...
 
 
 LIMIT = 2048
-"""Bytes that are kept."""
+"""Maximum size of the instructions of an extension in bytes."""
 SEARCHED = 4 * LIMIT
-"""Characters that are looked at for what controls a terminal."""
+"""Number of characters in which control sequences are searched."""
 
 
 def cut_instructions(text: str) -> str:
-    """The text as it is shown to the model: without what controls a terminal, and cut at `LIMIT` with a mark; "" if
-    nothing is left."""
+    """Returns the text for the model: without control sequences, cut at `LIMIT` with a mark; "" if it is empty."""
     text = printable(text.strip()[:SEARCHED]).strip()
     written = text.encode("utf-8", "replace")
     if len(written) <= LIMIT:

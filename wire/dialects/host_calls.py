@@ -1,8 +1,8 @@
-"""What an extension may want from its host of its own accord, in no protocol's words. Pure.
+"""Requests of an extension to its host, in neutral words. Pure.
 
-A session makes `base.HostCalled` of such a wish. The host answers each with a value, or refuses it with a reason, in
-any order and at any time; the session then writes the answer. Only a host with an agent can do what is about prompts,
-models and workspaces.
+A session wraps such a request in `base.HostCalled`. The host answers each with a value, or refuses it with a reason, in
+any order and at any time; the session then writes the answer. Only a host with an agent can carry out requests about
+prompts, models and workspaces.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ class ModelInfo(msgspec.Struct, frozen=True):
     id: str
     provider: str
     context_window: int
-    """Tokens; 0 is unknown."""
+    """Tokens; 0 if unknown."""
     max_output: int
-    """Tokens; 0 is unknown."""
+    """Tokens; 0 if unknown."""
     reasoning: bool
 
 
@@ -28,21 +28,21 @@ class ToolInfo(msgspec.Struct, frozen=True):
     schema: dict[str, Any]
     """JSON Schema of the arguments."""
     extension: str
-    """Empty for a built-in tool."""
+    """Name of the extension; empty for a built-in tool."""
 
 
 class SendPrompt(msgspec.Struct, frozen=True):
-    """A prompt for the agent, as if a user had sent it. It is carried out behind those that wait. Answered with None
-    once it is taken; it may not have begun then."""
+    """A prompt for the agent, as if a user had sent it. It runs after the waiting prompts. Answered with None once it
+    is accepted, which may be before it begins."""
 
     text: str
     files: tuple[str, ...] = ()
-    """Paths that go with it, absolute or relative to the agent's working folder. The agent reads them as its own tools
-    would, and guards judge that."""
+    """Paths of attached files, absolute or relative to the agent's working folder. The agent reads them as its own
+    tools do, under the same guards."""
 
 
 class AbortPrompt(msgspec.Struct, frozen=True):
-    """The prompt that runs is to end. Answered with None."""
+    """Ends the running prompt. Answered with None."""
 
 
 class CurrentModel(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ class ListModels(msgspec.Struct, frozen=True):
 
 
 class SwitchModel(msgspec.Struct, frozen=True):
-    """The next request goes to this model. Answered with None."""
+    """Selects the model of the next request. Answered with None."""
 
     model: str
 
@@ -75,34 +75,34 @@ class GetWorkspace(msgspec.Struct, frozen=True):
 
 
 class ListFiles(msgspec.Struct, frozen=True):
-    """Answered with the paths of all files in this folder of the workspace and below, relative to this folder, sorted;
-    none if it is not there."""
+    """Answered with the sorted paths of all files in this folder of the workspace and below, relative to this folder;
+    empty if the folder is missing."""
 
     folder: str
 
 
 class ReadFile(msgspec.Struct, frozen=True):
-    """Answered with `{"path": str, "content": str | None}`: the absolute path, and None if there is no such file."""
+    """Answered with `{"path": str, "content": str | None}`: the absolute path, and None for a missing file."""
 
     path: str
-    """Relative to the workspace; a path that leads out of it is refused, like in the next two."""
+    """Path relative to the workspace; a path that leads out of it is refused, also in the next two."""
 
 
 class WriteFile(msgspec.Struct, frozen=True):
-    """Makes or replaces a file of the workspace, and the folders on the way. Answered with None."""
+    """Writes a file of the workspace, and makes missing folders. Answered with None."""
 
     path: str
     content: str
 
 
 class RemoveFile(msgspec.Struct, frozen=True):
-    """Answered with None, also if there was no such file."""
+    """Removes a file of the workspace. Answered with None, even if the file is missing."""
 
     path: str
 
 
 class GetUsage(msgspec.Struct, frozen=True):
-    """What the session has used so far. Answered with `{"began_at": ISO 8601 in UTC, "prompts": int, "model": str,
+    """The use of the session so far. Answered with `{"began_at": ISO 8601 in UTC, "prompts": int, "model": str,
     "models": {model: {"requests": int, "input": int, "output": int, "cache_read": int, "cache_write": int, "cost_usd":
     float | None}}, "request_ms": int, "last_input": int, "last_output": int}`; tokens."""
 
@@ -117,8 +117,7 @@ class ListExtensions(msgspec.Struct, frozen=True):
 
 
 class ReloadExtensions(msgspec.Struct, frozen=True):
-    """The extensions of the same dialect are found again and loaded again, the one that asks for it among them.
-    Answered with None as it begins."""
+    """Finds and loads all extensions of the same dialect again. Answered with None at the start."""
 
 
 HostCall = (
@@ -141,4 +140,4 @@ HostCall = (
 )
 
 STEERING = (SendPrompt, AbortPrompt, SwitchModel, SetSessionName, ReloadExtensions)
-"""What decides on what the agent does next."""
+"""Requests that change the agent's next steps."""

@@ -1,4 +1,4 @@
-"""Decoded JSON values of another program in words, for members that are not what they should be. Pure."""
+"""Describes decoded JSON values of another program, for messages about faulty members. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ENCODE_ERRORS = (TypeError, ValueError, OverflowError, RecursionError)
 
 
 def kind_of(value: Any) -> str:
-    """`a number`, `an object`, `null`: what a JSON value is."""
+    """Returns the kind of a JSON value: `a number`, `an object`, `null`."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -22,7 +22,7 @@ def kind_of(value: Any) -> str:
 
 
 def as_json(value: Any) -> bytes | None:
-    """The value as JSON text; None if it cannot be written: its numbers or its nesting are too large."""
+    """Returns the value as JSON text; None if its numbers or its nesting are too large for JSON."""
     try:
         return msgspec.json.encode(value)
     except _ENCODE_ERRORS:
@@ -30,7 +30,7 @@ def as_json(value: Any) -> bytes | None:
 
 
 def text_of(value: Any) -> str:
-    """A text as it is, anything else as JSON."""
+    """Returns a text unchanged, any other value as JSON."""
     if isinstance(value, str):
         return value
     written = as_json(value)
@@ -38,10 +38,10 @@ def text_of(value: Any) -> str:
 
 
 def string(value: Any) -> str:
-    """The value if it is a string, else ""."""
+    """Returns the value if it is a string, else ""."""
     return value if isinstance(value, str) else ""
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """The objects in a list; none if the value is no list."""
+    """Returns the objects in a list; empty if the value is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -1,8 +1,8 @@
-"""Long lines of an extension: how many bytes a frame of each kind may have, and how a long one is decoded. Pure.
+"""Long lines of an extension: limits for each kind of frame, and decoding of long frames. Pure.
 
-A short line is decoded whatever it is. A longer one costs the host time in which all other extensions wait, so only
-kinds that carry results, prompts and schemas may be long. The kind is read from the first bytes while the line still
-comes in; if they do not show it, from the whole line, in a pass that makes no values.
+A short line of any kind is decoded. A longer one costs the host time in which all other extensions wait, so only frames
+with results, prompts and schemas may be long. The kind is read from the first bytes while the line still comes in; if
+they do not show it, from the whole line, in a pass that makes no values.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from wire.framing import Oversize, string_member
 from wire.lenient_json import UNREADABLE, reason, repair
 
 SHORT = 256 * 1024
-"""Bytes that a frame of any kind may have."""
+"""Maximum size in bytes of a frame of any kind."""
 LIMITS = {
     "tool_result": 6 * 1024 * 1024,
     "event_intercept_response": 6 * 1024 * 1024,
     "command_response": 4 * 1024 * 1024,
     "register_tool": 1024 * 1024,
 }
-"""Bytes that frames of these kinds may have. 6 MiB hold the largest image that the Messages API takes, and text; zot's
-reader stops at 4 MiB."""
+"""Maximum size in bytes of frames of these kinds. 6 MiB hold the largest image that the Messages API takes, and text;
+zot's reader stops at 4 MiB."""
 LONGEST = max(LIMITS.values())
 STRINGS_LIMIT = 100_000
-"""Strings in a long frame, names of members included. A line full of empty strings takes ten times as long to decode
-as one long text, and ten times the memory."""
+"""Maximum number of strings in a long frame, names of members included. A line full of empty strings takes ten times as
+long to decode as one long text, and ten times the memory."""
 
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
     cls.__struct_config__.tag: msgspec.json.Decoder(cls)
@@ -38,8 +38,8 @@ _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
 
 
 def limit_of(start: bytes) -> int:
-    """The most bytes of a line that is longer than `SHORT` and begins like this. A line whose kind does not stand near
-    its start may have `LONGEST`."""
+    """Returns the maximum size of a line that is longer than `SHORT` and begins with `start`: `LONGEST` if the start
+    does not show the kind."""
     if (kind := string_member(start, b"type")) is not None:
         return LIMITS.get(kind, SHORT)
     return LONGEST if start.lstrip().startswith(b"{") else SHORT
@@ -61,7 +61,8 @@ def decode_long(line: bytes | bytearray) -> frames.FromExtension | frames.Unknow
     if count_strings(line) > STRINGS_LIMIT:
         why = f"a {kind} frame of {len(line)} bytes has more than {STRINGS_LIMIT} strings; dropped"
         return frames.Malformed(why, kind, frame_id)
-    # The decoder of all kinds would first decode what a second, different `type` at the end of the line refuses.
+    # The decoder of all kinds would decode the whole line before a second, different `type` at its end makes it
+    # invalid.
     decoder = _DECODERS[kind]
     try:
         message: frames.FromExtension = decoder.decode(line)
@@ -71,7 +72,7 @@ def decode_long(line: bytes | bytearray) -> frames.FromExtension | frames.Unknow
 
 
 def describe_oversize(line: Oversize) -> frames.Malformed:
-    """The error for a line over its limit, with its type and id if they are near its start."""
+    """Returns the error for a line over its limit, with its type and id if they are near its start."""
     return too_long(line.frame_type, line.frame_id, line.size, line.limit)
 
 
@@ -81,7 +82,7 @@ def too_long(kind: str | None, frame_id: str | None, size: int, limit: int) -> f
 
 
 def count_strings(line: bytes | bytearray) -> int:
-    """About how many strings a JSON text has, and never less than half of them: a string may end in a backslash."""
+    """Estimates the number of strings in a JSON text, at least half of it: a string may end in a backslash."""
     marks = line.count(b'"')
     if marks > 2 * STRINGS_LIMIT:
         marks -= line.count(b'\\"')

@@ -1,4 +1,4 @@
-"""The programs, paths and URLs of a shell command, as far as they can be told without running it. Pure."""
+"""The programs, paths and URLs of a shell command, as far as its text shows them. Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PARSED = 4096
-"""Characters of a command that is divided into words as a shell does it. A longer one is not plain."""
+"""Maximum length in characters of a command that is divided into words like in a shell. A longer one is not plain."""
 LOOKED_AT = 64 * 1024
-"""Characters of a command in which words are looked for at all."""
+"""Number of first characters of a command in which words are searched."""
 _URL = re.compile(r"""[a-zA-Z][a-zA-Z0-9+.-]{0,30}://[^\s'"`<>|;&()]+""")
 _NAME = re.compile(r"[A-Za-z0-9_./+-]+")
 _NOT_PLAIN = re.compile(r"[`$\\]|[^\S \t]")
-"""What makes a shell do other than the words say."""
+"""Characters with a special meaning in a shell."""
 _REDIRECTIONS = frozenset({"<", ">", ">>", ">|", ">&", "<&", "<>"})
 _SEPARATORS = frozenset({";", "&", "&&", "|", "||", "(", ")"})
 _PUNCTUATION = "();<>|&"
@@ -26,43 +26,43 @@ _KEYWORDS = frozenset(
         "select", "time", "coproc", "eval", "exec", "command", "builtin", "source", ".",
     }
 )  # fmt: skip
-"""Words behind which another one is the name of the program."""
+"""Words that the name of a program follows."""
 
 SHELLS = frozenset(
     {"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "busybox", "npx", "npm", "su", "script", "flock"}
 )
-"""Programs that hand the word behind `-c` to a shell."""
+"""Programs that pass the word behind `-c` to a shell."""
 _SHELL_WITHIN = re.compile(rf"""(?:^|[\s/='"]|-S)(?:{"|".join(sorted(SHELLS))})\s+-""")
-"""A command line in one word, as `env -S` takes it."""
+"""A command line for a shell in one word, as for `env -S`."""
 _COMMAND_FLAG = re.compile(r"-[A-Za-z]*c[A-Za-z]*|--command|--call")
 _AT_START = r"""(?<![^\s'"=:;&|(<>])"""
 _HERE = re.compile(_AT_START + r"\$(?:PWD(?![A-Za-z0-9_])|\{PWD\})")
 _HOME = re.compile(_AT_START + r"\$(?:HOME(?![A-Za-z0-9_])|\{HOME\})")
 _ARGUMENTS = re.compile(r'(?<!\S)(?:"\$@"|\$@)(?!\S)')
-"""The words behind the command in the command line of the shell."""
+"""The arguments behind the command in the command line of the shell."""
 _TURNS = re.compile(r"\b(?:PWD|HOME|CDPATH|IFS)=|[*?\[\]{}!#]")
-"""Variables and patterns by which words lead elsewhere than they say."""
+"""Variables and patterns that change the file which a word names."""
 _OTHER_PLACE = re.compile(r"~[^/]|/+(?:proc|dev/fd)/")
-"""The home of somebody else, and folders whose content depends on who looks."""
+"""The home of another user, and folders whose content depends on the process."""
 _QUOTED = re.compile(r"[\s'\"();<>|&]")
-"""Signs that a word has only if it was quoted: it may be a command itself."""
+"""Characters that only a quoted word can have: the word may be a command itself."""
 _MAKES_COMMANDS = frozenset({"eval", "xargs", "parallel"})
 _READS_COMMANDS = SHELLS | {".", "source"}
-"""Programs that run what comes through a pipe."""
+"""Programs that run commands from their input."""
 
 
 class PlainWords(NamedTuple):
-    """A command that is nothing but words, separators and redirections."""
+    """A command that consists of words, separators and redirections only."""
 
     programs: list[tuple[str, str]]
-    """Each with the word behind it, "" for none."""
+    """Each program with the word behind it, or ""."""
     paths: list[str]
     """All words that may be paths, each once."""
     options: list[str]
 
 
 def words_of(command: str) -> tuple[list[str], list[str]]:
-    """The names of the programs that a command starts, and all words that may be paths, each once."""
+    """Returns the names of the programs that a command starts, and all words that may be paths, each once."""
     found = plain_words(command)
     if found is not None:
         return list(dict.fromkeys(name for name, _ in found.programs)), found.paths
@@ -73,7 +73,7 @@ def words_of(command: str) -> tuple[list[str], list[str]]:
 
 
 def plain_words(command: str) -> PlainWords | None:
-    """None for a command that is more than that."""
+    """Returns the parts of a plain command; None for any other command."""
     programs: list[list[str]] = []
     paths: list[str] = []
     options: list[str] = []
@@ -106,7 +106,7 @@ def plain_words(command: str) -> PlainWords | None:
 
 
 def texts_for_shells(words: Sequence[str]) -> list[str]:
-    """The words of a command line that a shell in it may read as commands; [] if there is none."""
+    """Returns the words of a command line that a shell in it may read as commands; [] without a shell."""
     lines = [word for word in words if _SHELL_WITHIN.search(word)]
     for number, word in enumerate(words):
         rest = words[number + 1 :]
@@ -116,13 +116,13 @@ def texts_for_shells(words: Sequence[str]) -> list[str]:
 
 
 def with_known_folders(text: str) -> str:
-    """The text with `.` for `$PWD`, and `~` for `$HOME`, where a word or a part of a list begins with them."""
+    """Returns the text with `.` for `$PWD`, and `~` for `$HOME`, where a word or a part of a list begins with them."""
     return _HOME.sub("~", _HERE.sub(".", text))
 
 
 def certain_words(text: str) -> list[str] | None:
-    """All words of a text for a shell, and those of each word that is a command itself, `with_known_folders`. None if
-    the shell may name a file that is not among them: by other variables, substitutions, patterns or escapes, several
+    """Returns all words of a text for a shell, and of each word that is a command itself, `with_known_folders`. None if
+    the shell may use a file that is not among them: by other variables, substitutions, patterns or escapes, several
     lines, or programs that make or read commands."""
     found: list[str] = []
     words = _split(_ARGUMENTS.sub("", with_known_folders(text)))
@@ -143,7 +143,7 @@ def certain_words(text: str) -> list[str] | None:
 
 
 def _split(command: str) -> list[str]:
-    """Its words and separators as a shell divides it; [] if they do not tell what it does."""
+    """Returns the words and separators of a command, divided like in a shell; [] if they do not show what it does."""
     if len(command) > PARSED or _NOT_PLAIN.search(command):
         return []
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
@@ -151,10 +151,10 @@ def _split(command: str) -> list[str]:
     lexer.commenters = ""
     try:
         return list(lexer)
-    except ValueError:  # a quote that does not end
+    except ValueError:  # an open quote
         return []
 
 
 def urls_in(command: str) -> list[str]:
-    """Its URLs, each once."""
+    """Returns the URLs in a command, each once."""
     return list(dict.fromkeys(_URL.findall(command[:LOOKED_AT])))

@@ -1,4 +1,4 @@
-"""All dialects, by the name that a manifest gives in `dialect`. All but zot's are imported at their first use."""
+"""All dialects by their name in the field `dialect` of a manifest. All but zot's are imported at their first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from wire.dialects.base import Dialect
 
 ZOT = "zot"
-"""The dialect of a manifest that names none."""
+"""The dialect of a manifest without `dialect`."""
 MODULES = {
     ZOT: zot.__name__,
     "mcp": "wire.dialects.mcp.dialect",
@@ -23,20 +23,20 @@ MODULES = {
 
 
 def add(name: str, module: str) -> None:
-    """Adds a dialect to the table of this process, before anything names it. Raises `ValueError` if the name has
-    another module."""
+    """Adds a dialect to the table of this process; to be called before a manifest names it. Raises `ValueError` if the
+    name has another module."""
     if MODULES.setdefault(name, module) != module:
         raise ValueError(f"the dialect {name} is that of {MODULES[name]}")
 
 
 def find_dialect(name: str) -> Dialect:
-    """Returns the dialect. Raises `KeyError`."""
+    """Returns the dialect with this name. Raises `KeyError`."""
     found: Dialect = import_module(MODULES[name]).DIALECT
     return found
 
 
 def with_defaults(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a manifest, with the defaults of this dialect where they are absent or null."""
+    """Returns the fields of a manifest, with the dialect's defaults for missing and null ones."""
     filled = dict(fields)
     for field, default in find_dialect(name).manifest_defaults.items():
         value = filled.get(field)

@@ -1,6 +1,6 @@
-"""A verdict: what one guard wants to be done about an event.
+"""A verdict: the decision of one guard about an event.
 
-Each dialect translates the answers of its guards into verdicts, and nothing behind it reads the words of a protocol.
+Each dialect translates the answers of its guards into verdicts; the rest of the program knows only these.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ class GuardVerdict(msgspec.Struct, frozen=True):
 
     kind: VerdictKind
     reason: str = ""
-    """With ALLOW a remark; "" with DENY and ASK if the guard gave none."""
+    """The guard's reason, or a remark with ALLOW; "" without one."""
     modified_args: bytes | None = None
-    """JSON text."""
+    """The new arguments as JSON text; None if unchanged."""
     replace_text: str | None = None
     modified_result: ModifiedResult | None = None
     additional_context: str = ""
     error_handling: ErrorHandling | None = None
     retry_count: int = 0
-    """With `retry`: how often at most."""
+    """With `retry`: maximum number of repetitions."""
     notification: str = ""
     session_summary: str = ""
 
@@ -43,4 +43,4 @@ class GuardVerdict(msgspec.Struct, frozen=True):
 
 
 ALLOW = GuardVerdict(VerdictKind.ALLOW)
-"""Allows the event and says nothing else. It is told from others by identity."""
+"""Allows the event and has no outputs. Code compares with it by identity."""

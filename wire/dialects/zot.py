@@ -27,7 +27,7 @@ _QUESTION_HEAD = b'{"type":"event_intercept","id":"'
 _EVENT_HEAD = len('{"type":"event')
 _decode, _encode = frames.from_extension.decode, frames.encoder.encode
 _KEPT = 64 * 1024
-"""Bytes of an event that is kept for the next extension which gets it."""
+"""Maximum size in bytes of an encoded event that is kept for the next extension."""
 
 
 class ZotDialect(Dialect):
@@ -46,14 +46,14 @@ class ZotDialect(Dialect):
     def __init__(self) -> None:
         self.event: frames.Event | None = None
         self.frame = b""
-        """The frame of `event`. It is encoded once for all extensions that get it."""
+        """The frame of the last event, which is encoded once for all extensions."""
 
     def session(self, setup: Setup) -> ZotSession:
         return ZotSession(self, setup.frame_limit)
 
 
 class ZotSession(NoHostCalls):
-    """zot's protocol with one extension: each line is one message, and the host sends what it has to say unasked."""
+    """zot's protocol with one extension: each line is one message, and the host sends without being asked."""
 
     __slots__ = ("_dialect", "_frame_limit")
     opening = b""
@@ -134,7 +134,7 @@ class ZotSession(NoHostCalls):
 
 
 def verdict_in(frame: frames.InterceptResponse) -> GuardVerdict:
-    """The verdict in a frame: `ALLOW` itself if it has no other field. A block counts more than a question."""
+    """Returns the verdict in a frame: `ALLOW` itself if it has no other field. A block precedes a question."""
     if (
         not frame.block
         and frame.reason is None

@@ -17,11 +17,11 @@ from wire.flags.run import (
     WATCH,
 )
 
-TASKS = "Which tasks"
+TASKS = "Choice of tasks"
 EACH = "Each run"
 POOL = "The pool"
 LIMITS = "Limits of the batch"
-OUTPUT = "What to print"
+OUTPUT = "Output"
 
 SWITCH, TEXTS, COUNT = Kind.SWITCH, Kind.TEXTS, Kind.COUNT
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wire.flags.flag import Flag, Kind
 
-OUTPUT = "What to print"
+OUTPUT = "Output"
 MODEL = "The model"
 TOOLS = "Tools and extensions"
 SESSION = "The session"

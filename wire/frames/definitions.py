@@ -49,8 +49,7 @@ ErrorContext = Literal["model_call", "tool_execution", "system", "user_input"]
 ErrorHandling = Literal["retry", "skip", "abort"]
 """The handling of an error that a guard asks for, see `InterceptResponse`."""
 BLOCKS_LIMIT = 10_000
-"""Maximum number of content blocks in one tool result. The largest frame could hold a million, and each takes memory
-and is sent on."""
+"""Maximum number of content blocks in one tool result. The largest frame could hold a million."""
 
 
 class Frame(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):

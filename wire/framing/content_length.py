@@ -212,8 +212,7 @@ class ContentSplitter:
         return True
 
     def _length_at_end(self, start: int, end: int) -> int | None:
-        """If the line that ends at `end` ends in a header, goes on with the header and returns where it begins; else
-        None."""
+        """If the line that ends at `end` ends in a header, goes on with it and returns where it begins; else None."""
         seen = AT_END.search(self._held, max(start, end - AT_END_WITHIN), end)
         if seen is None or not 1 < int(seen[1]) <= MOST:
             return None
@@ -284,8 +283,8 @@ class ContentSplitter:
         return False
 
     def _judge_size(self, start: int, have: int) -> bool | None:
-        """Decides by its first bytes whether a body over the limit may be that long. Returns None if it may, else the
-        step's result."""
+        """Decides by its first bytes whether a body may be over the limit. Returns None if so, else the step's
+        result."""
         start_end = min(start + self._size, start + PREFIX_KEPT)
         if self._has_header(start, min(have, start_end)):
             self._give_header_up()

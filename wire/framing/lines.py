@@ -158,8 +158,7 @@ _MEMBERS = re.compile(rb'\s*"(?P<key>[A-Za-z_]+)"\s*:\s*(?:' + _VALUE + rb")\s*,
 
 
 def string_member(prefix: bytes, key: bytes) -> str | None:
-    """Returns a string member of the object that starts in `prefix`, or None. The search ends at the first nested
-    member."""
+    """Returns a string member of the object that starts in `prefix`, or None if it is behind a nested member."""
     written = written_member(prefix, key)
     return written[1:-1].decode("utf-8", "replace") if written is not None and written[:1] == b'"' else None
 

@@ -68,7 +68,7 @@ def tool_definition(tool: ToolInfo) -> dict[str, Any]:
 
 def prompt_definition(command: CommandInfo) -> dict[str, Any]:
     """Returns an element of `prompts`."""
-    argument = {"name": ARGUMENTS, "description": f"What follows /{command.name}", "required": False}
+    argument = {"name": ARGUMENTS, "description": f"The text after /{command.name}", "required": False}
     return {"name": command.name, "description": command.description, ARGUMENTS: [argument]}
 
 
@@ -121,8 +121,7 @@ def _text(text: str) -> dict[str, str]:
 
 
 def prompt_result(command: str, description: str, answer: frames.CommandResponse) -> dict[str, Any]:
-    """Returns the result of `prompts/get`: the text that the command would send to the model or show, as a user's
-    message."""
+    """Returns the result of `prompts/get`: the text that the command sends or shows, as a user's message."""
     text = _said(answer).strip("\n") or f"(the command /{command} has run, and shows nothing)"
     return {"description": description, "messages": [{"role": "user", "content": _text(text)}]}
 

@@ -34,8 +34,7 @@ class Offer(msgspec.Struct, frozen=True):
 
 
 def instructions(extensions: Sequence[str], said: str = "") -> str:
-    """Returns the text about this server for the client's model. `extensions` are their names, `said` is their own
-    text."""
+    """Returns the text about this server for the client's model. `extensions` are names, `said` is their text."""
     names = ", ".join(extensions[:NAMES_SHOWN]) + (" and more" if len(extensions) > NAMES_SHOWN else "")
     of = f" ({names})" if names else ""
     said = valid_text(said).rstrip()

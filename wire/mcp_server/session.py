@@ -64,8 +64,7 @@ class _Open(msgspec.Struct):
 
 
 class ServedSession:
-    """The session of one client. Requests about tools and prompts wait until the first `offered`, while the extensions
-    start."""
+    """The session of one client. Requests about tools and prompts wait for the first `offered`."""
 
     def __init__(self, version: str, describe: Callable[[], str], is_described: Callable[[], bool]) -> None:
         """`describe` returns the instructions for the client. Until `is_described` returns true they are incomplete,
@@ -169,8 +168,7 @@ class ServedSession:
         return []
 
     def _choose_era(self, request: ClientRequest) -> Say | None:
-        """Takes the era from the first request. Returns the refusal of a request that does not fit the era, else
-        None."""
+        """Takes the era from the first request. Returns the refusal of a request of another era, else None."""
         is_modern = request.meta.version is not None or (request.method == protocol.DISCOVER and self.era is Era.OPEN)
         if self.era is Era.LEGACY:
             if is_modern:

@@ -20,8 +20,7 @@ API = WIRE.parent / "pyzot"
 INDENT = "    "
 WIDTH = 120
 RENAMED = {"Extension": "ExtensionNotice"}
-"""Name in `pyzot` by name on the wire. In `pyzot` an `Extension` is what a program runs; the record is a notice about
-one."""
+"""Name in `pyzot` by name on the wire. There, an `Extension` is part of a program, and the record a notice."""
 NO_EVENTS = ("Totals", "Cost", "SentPrompt")
 """Classes that are parts of records."""
 ANSWERS = {
@@ -144,8 +143,7 @@ def _events() -> str:
 
 
 def _answers(about: str, classes: dict[str, tuple[str, ...]], other: str, renamed: dict[str, str] | None = None) -> str:
-    """Returns the text of a file. `renamed` has new names for this file only, of the classes and in the types of
-    members."""
+    """Returns the text of a file. `renamed` has new names of classes for this file only."""
     imports = PART if renamed is None else PART.replace(".", "..", 1)
     head = HEAD.format(about=about, imports=imports, typing=TYPING) + f"\n    {other}\n"
     renamed = renamed or {}

@@ -169,8 +169,7 @@ class ExtStats(Request, frozen=True, tag="ext_stats"):
 
 
 class ReloadExt(Request, frozen=True, tag="reload_ext"):
-    """Ours. Loads one extension again from its folder, or all and new ones. Answered at the end of the reload; prompts
-    go on during it."""
+    """Ours. Loads one extension again from its folder, or all and new ones. Answered at the end; prompts go on."""
 
     data = responses.Reloaded
     name: str | None = None
@@ -222,13 +221,11 @@ class Export(Request, frozen=True, tag="export"):
     """The session, as in `resume`; without it, the conversation of this server."""
     format: Literal["markdown", "html", "json", "zotsession"] = "markdown"
     path: str | None = None
-    """The file to write, relative to the server's folder; an existing file is replaced. Without it, the answer has the
-    text."""
+    """The file to write or replace, relative to the server's folder. Without it, the answer has the text."""
 
 
 class Import(Request, frozen=True, tag="import"):
-    """Ours. Imports the file of a session, for example from another machine, as a new session of the server's
-    folder."""
+    """Ours. Imports a session's file, for example from another machine, as a new session of the server's folder."""
 
     data = responses.Imported
     path: str

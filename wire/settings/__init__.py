@@ -1,2 +1,1 @@
-"""Files that a user writes for this program and for zot: their schemas, and their faults. The manifest is in
-`wire.manifest`."""
+"""Files that a user writes for this program and for zot: their schemas and faults. Manifests: `wire.manifest`."""

@@ -187,7 +187,7 @@ class _Reader:
                 place_at(self._text, 0),
                 self._text,
             )
-        twice = _repeated(self._text)
+        twice = _find_repeated(self._text)
         entries: dict[str, McpEntry] = {}
         faults: list[EntryFault] = []
         for top in TOP:
@@ -232,7 +232,7 @@ class _Reader:
                 )
         if (why := _not_stdio(fields)) is not None:
             raise _FaultyEntryError(why, "type" if "type" in fields else "url")
-        server, given = _converted(fields)
+        server, given = _convert(fields)
         remarks = tuple(_remarks(key, name, server))
         return McpEntry(key, name, server, tuple(unknown), self._place(steps), remarks, given)
 
@@ -268,7 +268,7 @@ def _waits(server: McpServer, given: dict[str, Any]) -> dict[str, float]:
     return waits
 
 
-def _converted(fields: dict[str, Any]) -> tuple[McpServer, dict[str, Any]]:
+def _convert(fields: dict[str, Any]) -> tuple[McpServer, dict[str, Any]]:
     given = {name: value for name, value in fields.items() if value is not None}  # null is "not set" for some writers
     for name, spellings in _FILTERS.items():
         tools: list[Any] = []
@@ -290,11 +290,11 @@ def _converted(fields: dict[str, Any]) -> tuple[McpServer, dict[str, Any]]:
         server = msgspec.convert(given, McpServer)
     except msgspec.ValidationError as error:
         steps = fault_steps(str(error))
-        raise _FaultyEntryError(_explained(str(error), steps), *steps) from None
+        raise _FaultyEntryError(_explain(str(error), steps), *steps) from None
     return server, given
 
 
-def _explained(fault: str, steps: Steps) -> str:
+def _explain(fault: str, steps: Steps) -> str:
     if "matching regex" in fault:
         return f"{path_of(steps) or 'env'}: must not contain NUL"
     return explain(McpServer, fault).replace(" | null", "")
@@ -328,10 +328,10 @@ def _clash(entry: McpEntry, other: McpEntry) -> str:
     if entry.key == other.key:
         return f"the name {entry.key!r} is there twice, in mcpServers and in servers; the first counts"
     same = f"the name {entry.name!r} is that of {short_name(other.key)!r} too"
-    return f"{same}; the first counts, call one of them otherwise"
+    return f"{same}; the first counts; rename the other"
 
 
-def _repeated(text: bytes) -> dict[Steps, frozenset[str]]:
+def _find_repeated(text: bytes) -> dict[Steps, frozenset[str]]:
     """Returns the repeated names of the file, of its objects of servers, of each server and of its `env`, by the steps
     to each object. The text must be JSON."""
 

@@ -118,22 +118,21 @@ _OF_FILE = Vocabulary(
 
 
 def parse(text: bytes) -> tuple[ModelsFile, str]:
-    """Returns the content of a file, and a line that names its unknown fields; "" without any. Raises `ModelsFileError`
-    with the first fault."""
+    """Returns the content of a file, and a line that names its unknown fields, or "". Raises `ModelsFileError`."""
     try:
         value = msgspec.json.decode(text)
     except UNREADABLE as error:
         what, place = fault_of(text, error)
         quoted = "" if place is None or not place.quoted else f" (the line: {place.quoted})"
-        raise ModelsFileError(_placed(ModelsFault(f"{what}{quoted}", place))) from None
+        raise ModelsFileError(_with_place(ModelsFault(f"{what}{quoted}", place))) from None
     reader = _Reader(text)
     try:
         return reader.file(value), remark(reader.unread)
     except _FaultyFieldError as error:
-        raise ModelsFileError(_placed(reader.fault(error))) from None
+        raise ModelsFileError(_with_place(reader.fault(error))) from None
 
 
-def _placed(fault: ModelsFault) -> str:
+def _with_place(fault: ModelsFault) -> str:
     return fault.message if fault.place is None else f"{fault.place.line}:{fault.place.column}: {fault.message}"
 
 
@@ -173,10 +172,10 @@ class _Reader:
         models = fields.get("models", [])
         if not isinstance(models, list):
             raise _FaultyFieldError(f"{path}.models", "must be a list")
-        provider: UserProvider = self._converted({**fields, "models": []}, UserProvider, path)
+        provider: UserProvider = self._convert({**fields, "models": []}, UserProvider, path)
         if provider.api and provider.api.strip().lower() not in MESSAGES | OTHERS:
             known = ", ".join(sorted(MESSAGES | OTHERS))
-            raise _FaultyFieldError(f"{path}.api", f"{provider.api[:40]!r} is none of {known}")
+            raise _FaultyFieldError(f"{path}.api", f"{provider.api[:40]!r} is not one of {known}")
         if provider.auth.strip().lower() not in ("", "none"):
             raise _FaultyFieldError(f"{path}.auth", f"{provider.auth[:40]!r}: must be none, or be left out")
         read = tuple(self._model(each, f"{path}.models[{index}]") for index, each in enumerate(models))
@@ -191,10 +190,10 @@ class _Reader:
         if not isinstance(fields, dict):
             raise _FaultyFieldError(path, "must be an object")
         self._check_names(fields, _OF_MODEL, f"{path}.")
-        model: UserModel = self._converted(fields, UserModel, path)
+        model: UserModel = self._convert(fields, UserModel, path)
         return model
 
-    def _converted(self, fields: dict[str, Any], struct: Any, path: str) -> Any:
+    def _convert(self, fields: dict[str, Any], struct: Any, path: str) -> Any:
         try:
             return msgspec.convert(fields, struct)
         except msgspec.ValidationError as error:

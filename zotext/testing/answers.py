@@ -24,12 +24,12 @@ class ToolAnswer(Value):
 
     @property
     def text(self) -> str:
-        """All its texts, joined by line feeds."""
+        """All texts, joined by line feeds."""
         return "\n".join(block.text for block in self.content if isinstance(block, Text))
 
     @property
     def json(self) -> Any:
-        """Its text, decoded as JSON."""
+        """The text, decoded as JSON."""
         return json.loads(self.text)
 
 
@@ -47,7 +47,7 @@ class CommandAnswer(Value):
 
 
 class VerdictAnswer(Value):
-    """The verdict of the guards. Fields that they did not rewrite are None."""
+    """The verdict of the guards. Unchanged fields are None."""
 
     __slots__ = ("args", "asks", "blocked", "context", "reason", "result", "text")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Harness(HostSide):
-    """A host for one extension, which must not run elsewhere. Use it as a context manager; after that the extension can
+    """A host for one extension, which must not run elsewhere. Use it as a context manager; afterwards the extension can
     be used again. Without `data_dir` it makes a temporary folder and removes it at the end."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Harness(HostSide):
         self.stop()
 
     def settle(self) -> None:
-        """Waits until no handler runs. `TimeoutError` if one still runs after `timeout_s`."""
+        """Waits until no handler runs. Raises `TimeoutError` if one still runs after `timeout_s`."""
         if self._server is not None and not self._server.wait_idle(time.monotonic() + self.timeout_s):
             raise TimeoutError(f"a handler still runs after {self.timeout_s} s")
 

@@ -54,7 +54,7 @@ class HostSide:
         return self.begin_tool(name, args, **more).wait()
 
     def begin_tool(self, name: str, args: Mapping[str, Any] | None = None, /, **more: Any) -> PendingTool:
-        """Calls a tool and does not wait, so that the test can watch and cancel the call."""
+        """Calls a tool without waiting, so that the test can watch and cancel the call."""
         call_id = self._new_id()
         self._send({"type": "tool_call", "id": call_id, "name": name, "args": {**(args or {}), **more}})
         return PendingTool(self, call_id)
@@ -109,7 +109,7 @@ class HostSide:
 
     @property
     def tools(self) -> dict[str, dict[str, Any]]:
-        """The `register_tool` frames of the registered tools, by name."""
+        """The `register_tool` frames of the registered tools by name."""
         found: dict[str, dict[str, Any]] = {}
         for frame in self._said("register_tool", "unregister_tool"):
             found.pop(frame["name"], None)
@@ -124,7 +124,7 @@ class HostSide:
 
     @property
     def events(self) -> set[str]:
-        """Events that it observes."""
+        """Events that the extension observes."""
         return {name for frame in self._said("subscribe") for name in frame.get("events") or ()}
 
     @property
@@ -180,7 +180,7 @@ class HostSide:
         raise NotImplementedError
 
     def _settle(self) -> None:
-        """Waits until the event has been handled, where that can be known."""
+        """Waits until the event is handled, if that can be known."""
 
     def _check_alive(self) -> None:
         """Raises if no more frames can come."""
@@ -223,7 +223,7 @@ class HostSide:
 
 
 class PendingTool:
-    """A tool call under way."""
+    """A running tool call."""
 
     def __init__(self, host: HostSide, call_id: str) -> None:
         self._host = host
@@ -235,12 +235,12 @@ class PendingTool:
         return ToolAnswer(frame, self.progress)
 
     def cancel(self, reason: str = "") -> None:
-        """Cancels the call. `wait` can still wait for an answer."""
+        """Cancels the call. `wait` still waits for an answer."""
         self._host._send({"type": "cancel", "id": self.id, "reason": reason})
 
     @property
     def progress(self) -> list[str]:
-        """Progress that it has reported so far."""
+        """The progress that it has reported so far."""
         return [frame["text"] for frame in self._host._said("tool_progress") if frame["id"] == self.id]
 
     def wait_progress(self, count: int = 1) -> list[str]:

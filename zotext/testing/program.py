@@ -1,4 +1,4 @@
-"""Runs an extension as a host does: as a program in a process group of its own, with frames on its pipes."""
+"""Runs an extension like a host: as a program in its own process group, with frames on its pipes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def spawn(
 ) -> Program:
     """Starts an extension, greets it and waits until it is ready: `with spawn(["python3", "main.py"]) as host:`.
 
-    Instead of a command line it takes a folder with an `extension.json`. `env` is added to the environment. Raises
+    It also takes a folder with an `extension.json` instead of a command line. `env` is added to the environment. Raises
     `ExtensionEnded` or `TimeoutError` if the program does not become ready.
     """
     if isinstance(program, (str, os.PathLike)):
@@ -60,7 +60,7 @@ class Program(HostSide):
     def __init__(self, argv: list[str], cwd: str, env: Mapping[str, str], timeout_s: float) -> None:
         super().__init__(timeout_s)
         self.junk: list[str] = []
-        """Lines on stdout that are no frames."""
+        """Lines on stdout that are not frames."""
         self._ended = self._stderr_ended = False
         self._stderr: list[str] = []
         self._temporary = ""
@@ -83,7 +83,7 @@ class Program(HostSide):
 
     @property
     def stderr(self) -> str:
-        """Everything on its stderr so far."""
+        """All text on its stderr so far."""
         return "".join(self._stderr)
 
     def greet(self, folder: str, data_dir: str | os.PathLike[str] | None, features: Collection[str]) -> None:
@@ -102,7 +102,7 @@ class Program(HostSide):
             self._send(dict(frame))
 
     def stop(self) -> int:
-        """Sends `shutdown`, waits for the end, and returns the exit status. `TimeoutError` if it does not end."""
+        """Sends `shutdown` and returns the exit status at the end. Raises `TimeoutError` if it does not end."""
         try:
             self.send({"type": "shutdown"})
         except ExtensionEnded:
@@ -122,7 +122,7 @@ class Program(HostSide):
         self._child.send_signal(number)
 
     def wait(self) -> int:
-        """Waits for its end, and returns the exit status. `TimeoutError` after `timeout_s`."""
+        """Waits for its end, and returns the exit status. Raises `TimeoutError` after `timeout_s`."""
         try:
             status = self._child.wait(self.timeout_s)
         except subprocess.TimeoutExpired:

@@ -18,8 +18,14 @@ import msgspec
 
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.lock import is_locked
-from agent.batch.journal.own_files import IN_RUNS, check_own, open_own, own_lines, read_own
 from agent.batch.journal.reader import read_journal
+from agent.batch.journal.rundir_files import (
+    IN_RUNS,
+    check_rundir_entry,
+    open_rundir_file,
+    read_rundir_file,
+    rundir_lines,
+)
 from agent.batch.journal.writer import JOURNAL
 from supervisor.home.safe_files import replacement
 from wire.batch.task import TaskError, decode_task, encode_task, safe_name
@@ -78,7 +84,7 @@ class RunFolder:
             names = {name.removeprefix(".").removesuffix(".new") for name in os.listdir(path)}
             owner, user = os.stat(path).st_uid, os.geteuid()
             for name in sorted(names & OWN_NAMES):
-                check_own(path / name, is_folder=name in OWN_FOLDERS)
+                check_rundir_entry(path / name, is_folder=name in OWN_FOLDERS)
         except FileNotFoundError:
             return folder
         except OSError as error:
@@ -107,7 +113,7 @@ class RunFolder:
     def read_batch(self) -> BatchFile | None:
         """None if there is no such file. Raises `FolderError` for one that is damaged or of a newer version."""
         try:
-            text = read_own(self.batch_file)
+            text = read_rundir_file(self.batch_file)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -135,7 +141,7 @@ class RunFolder:
     def read_tasks(self) -> Iterator[Task]:
         """In their order. Raises `FolderError`."""
         try:
-            for number, line in enumerate(own_lines(self.tasks_file), 1):
+            for number, line in enumerate(rundir_lines(self.tasks_file), 1):
                 try:
                     yield decode_task(line)
                 except TaskError as error:
@@ -204,8 +210,8 @@ class RunFiles:
         self._events = self.stderr = -1
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         try:
-            self._events = open_own(events, flags, own=IN_RUNS)
-            self.stderr = open_own(stderr, flags | os.O_APPEND, own=IN_RUNS)
+            self._events = open_rundir_file(events, flags, depth=IN_RUNS)
+            self.stderr = open_rundir_file(stderr, flags | os.O_APPEND, depth=IN_RUNS)
         except (OSError, FolderError) as error:
             self.close()
             reason = f"{error.filename or events}: {error.strerror}" if isinstance(error, OSError) else str(error)
@@ -236,7 +242,7 @@ class RunFiles:
     def last_words(self) -> list[str]:
         """The last lines of standard error."""
         try:
-            with open(open_own(self._stderr_path, own=IN_RUNS), "rb") as file:
+            with open(open_rundir_file(self._stderr_path, depth=IN_RUNS), "rb") as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
                 text = file.read(TAIL).decode("utf-8", "replace")
         except (OSError, FolderError):

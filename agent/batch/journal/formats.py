@@ -37,7 +37,7 @@ COLUMNS = (
     *("exit_status", "cpu_s", "memory_peak_bytes", "setup_exit_status", "check_exit_status", "diff", "digest", "meta"),
     "reserved_usd",
 )
-"""`answer` and `meta` are JSON; an unknown cost and an exit status that there is not are empty."""
+"""`answer` and `meta` are JSON; an unknown cost and a missing exit status are empty."""
 
 
 def csv_lines(results: BatchResults) -> Iterator[str]:

@@ -9,7 +9,7 @@ from wire.batch.outcome import Lost, TaskStatus, Usage
 
 
 class OutcomeGlance(msgspec.Struct, frozen=True, gc=False):
-    """What counts of a `wire.batch.outcome.Outcome`."""
+    """The fields of a `wire.batch.outcome.Outcome` that sums and the schedule need."""
 
     status: TaskStatus
     usage: Usage = Usage()

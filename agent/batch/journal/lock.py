@@ -17,7 +17,7 @@ import msgspec
 import psutil
 
 from agent.batch.journal.errors import BusyError, JournalError
-from agent.batch.journal.own_files import open_own, read_own
+from agent.batch.journal.rundir_files import open_rundir_file, read_rundir_file
 from wire.lenient_json import UNREADABLE
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ UNKNOWN_PID: Callable[[], int | None] = lambda: None  # noqa: E731
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """Who works on a folder without locks."""
+    """The process that works on a folder without locks."""
 
     host: str
     pid: int
@@ -88,7 +88,7 @@ def is_locked(journal: Path) -> tuple[bool, int | None]:
     lists its locks, none is taken for that. Raises `FolderError`, and `OSError` for a journal that cannot be opened."""
     if (owner := _read_owner(owner_file(journal))) is not None and not owner.is_gone():
         return True, owner.pid
-    fd = open_own(journal)
+    fd = open_rundir_file(journal)
     try:
         if (pid := holder(fd)) is not None:
             return True, pid
@@ -160,8 +160,7 @@ def _take_file(journal: Path) -> Path:
 
 
 def _remove_stale(path: Path, journal: Path) -> None:
-    """Removes the file of a process that is gone. Raises `BusyError` if it is not, and `JournalError` if
-    nobody can tell."""
+    """Removes the file of a process that is gone. Raises `BusyError` if it runs, `JournalError` if that is unknown."""
     owner = _read_owner(path)
     if owner is None or owner.host != socket.gethostname():
         who = f"a process on {owner.host}" if owner else "its writer"
@@ -184,6 +183,6 @@ def _remove_stale(path: Path, journal: Path) -> None:
 
 def _read_owner(path: Path) -> Owner | None:
     try:
-        return msgspec.json.decode(read_own(path), type=Owner)
+        return msgspec.json.decode(read_rundir_file(path), type=Owner)
     except (OSError, *UNREADABLE):
         return None

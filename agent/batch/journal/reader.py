@@ -1,7 +1,7 @@
 """Reads a journal line by line, and tells a torn end from damage.
 
 A batch that is killed, or a machine that loses its power, can leave the last commit in pieces: lines that are cut, NUL
-bytes, lines that are missing. All that is the *torn tail*: it was told to nobody, and is cut aside by the next start.
+bytes, missing lines. All that is the *torn tail*: none of it was told, and the next start moves it to `journal.torn`.
 A bad line with lines after it that were written when it was on the disk already is damage: no crash leaves that.
 """
 
@@ -14,7 +14,7 @@ import msgspec
 
 from agent.batch.journal.errors import DamagedError, JournalError, NewerError
 from agent.batch.journal.glance import GlancedLine, glance_decoder
-from agent.batch.journal.own_files import LINE_LIMIT, open_own
+from agent.batch.journal.rundir_files import LINE_LIMIT, open_rundir_file
 from agent.batch.journal.state import BatchState
 from supervisor.home.safe_files import sync, sync_folder, write_all
 from wire.batch.journal_lines import JournalLineError, UnknownLineError, decode_with
@@ -30,7 +30,7 @@ AnyJournalLine = TypeVar("AnyJournalLine")
 
 
 class TornTail(msgspec.Struct, frozen=True):
-    """What a crash has left after the last good line."""
+    """The bytes that a crash has left after the last good line."""
 
     line: int
     """Number of its first line, from 1."""
@@ -141,7 +141,7 @@ def read_journal(path: Path, fd: int | None = None) -> JournalContents:
     """Folds the lines of a journal, without the texts. `fd` is an open descriptor of it, if there is one. A torn tail
     is left as it is: the writer may be at work. Raises `JournalError`, `FolderError`."""
     try:
-        own = open_own(path) if fd is None else fd
+        own = open_rundir_file(path) if fd is None else fd
         try:
             reader = JournalReader[GlancedLine](path, own, glance_decoder)
             state = BatchState()
@@ -172,12 +172,12 @@ class TornMarker(msgspec.Struct, frozen=True):
     reason: str
 
 
-def cut_aside(journal: Path, fd: int, torn: TornTail, now: float) -> Path:
+def move_torn_tail(journal: Path, fd: int, torn: TornTail, now: float) -> Path:
     """Appends the tail to `journal.torn` beside the journal, and cuts it off once it is safe there. Returns the path.
     Raises `FolderError`, `OSError`; the journal is then as it was."""
     path = journal.with_suffix(".torn")
     marker = TornMarker(t=now, line=torn.line, offset=torn.offset, size=torn.size, reason=torn.reason)
-    aside = open_own(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    aside = open_rundir_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     try:
         write_all(aside, msgspec.json.encode(marker) + b"\n")
         position = torn.offset

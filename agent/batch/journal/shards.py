@@ -17,8 +17,8 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.batch.journal.errors import FolderError, JournalError
-from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import JournalReader, read_journal
+from agent.batch.journal.rundir_files import open_rundir_file
 from agent.batch.reserve import Spent, rule_in
 from supervisor.home.safe_files import replacement
 from wire.batch.journal_lines import AnyLine, Finished, JournalLineError, Line, UnknownLineError, decode_with
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from wire.batch.task import Task
 
 Prefer = Literal["first", "last", "ok"]
-"""Whose outcome counts: that of the first folder that has one, of the last, or of the first with `ok`; if none has, of
-the first."""
+"""The folder whose outcome counts: the first that has one, the last, or the first with `ok`, if none the first."""
 NAMED = 5
 """Contradicting tasks that an error names."""
 READ = 4 * 1024
@@ -73,7 +72,7 @@ class Shard(msgspec.Struct, frozen=True):
 
     folder: RunFolder
     state: BatchState
-    """What its journal amounts to."""
+    """The state after the last line of its journal."""
     definitions: dict[str, int]
     """A hash of each task in its tasks file, by its id."""
 
@@ -88,8 +87,7 @@ class Shard(msgspec.Struct, frozen=True):
 
 
 def read_shard(folder: RunFolder, state: BatchState | None = None) -> Shard:
-    """`state` is what the journal amounts to, for who knows it; else it is read. Raises `JournalError` and
-    `FolderError`."""
+    """Reads the journal, unless the caller has its `state`. Raises `JournalError` and `FolderError`."""
     state = read_journal(folder.journal).state if state is None else state
     return Shard(folder, state, definitions(folder.read_tasks()))
 
@@ -100,8 +98,7 @@ def definitions(tasks: Iterable[Task]) -> dict[str, int]:
 
 
 class BatchResults:
-    """What the batch in some folders has come to so far. It keeps ids in memory, and reads each outcome when it is
-    asked for."""
+    """The results so far of a batch in one or several folders. Keeps ids in memory, and reads outcomes on demand."""
 
     def __init__(self, shards: Sequence[Shard], prefer: Prefer | None = None) -> None:
         """Raises `ContradictionError` if they contradict each other and there is no `prefer`, and `FolderError` for a
@@ -129,8 +126,7 @@ class BatchResults:
         self.listed = len(listed)
         """Tasks in the tasks files."""
         self.done = list(self._chosen)
-        """Ids of the tasks with a final outcome, in the order of the tasks; those that no tasks file has any longer
-        come last."""
+        """Ids of the tasks with a final outcome, in their order; those that no tasks file has now come last."""
         self.not_run = [task for task in listed if task not in self._chosen]
         """Ids of the tasks without one."""
 
@@ -159,8 +155,7 @@ class BatchResults:
         return total
 
     def only(self, statuses: Collection[TaskStatus], *, not_run: bool = False) -> BatchResults:
-        """The same without the tasks that are done with other statuses, and unless `not_run` without those that are not
-        done."""
+        """The same, of done tasks only those with these statuses; with `not_run`, all tasks that are not done, too."""
         found = copy(self)
         found.done = [task for task in self.done if self.history(task).status in statuses]
         found.not_run = self.not_run if not_run else []
@@ -253,7 +248,7 @@ def write_results(folder: RunFolder, state: BatchState | None = None) -> int:
 
 def _open(folder: RunFolder) -> IO[bytes]:
     try:
-        return open(open_own(folder.journal), "rb", buffering=0)
+        return open(open_rundir_file(folder.journal), "rb", buffering=0)
     except OSError as error:
         raise JournalError(f"{folder.journal}: cannot be read: {error.strerror}") from None
 

@@ -1,4 +1,4 @@
-"""What the lines of a journal amount to: what is done, what was interrupted, what all attempts have cost. Pure."""
+"""The state of a batch after the lines of its journal: tasks done and interrupted, cost of all attempts. Pure."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 
 
 class TaskHistory(msgspec.Struct, gc=False):
-    """What is known of one task."""
+    """The attempts and the result of one task."""
 
     attempts: int = 0
     """The highest number of an attempt so far. The next one is higher, also after a restart or a `Reopened`."""
     running: int = 0
     """The attempt that has started and not finished; 0 for none. In a journal without a batch process: interrupted."""
     failed: int = 0
-    """Attempts that ended without being final and were not interrupted, since the task was reopened last: the retries
-    that it has used."""
+    """Attempts since the last reopening that were neither final nor interrupted: the retries that are used."""
     reopened_at: int = 0
     """`attempts` when it was reopened last. A result of these attempts stands until a later one has started."""
     status: TaskStatus | None = None
@@ -50,8 +49,7 @@ class TaskHistory(msgspec.Struct, gc=False):
 
 
 class BatchState:
-    """A fold over the lines of one journal. Each task has at most one final outcome: the first one, since it was
-    reopened last."""
+    """A fold over the lines of one journal. Each task has at most one final outcome: the first since its reopening."""
 
     def __init__(self) -> None:
         self.tasks: dict[str, TaskHistory] = {}
@@ -63,7 +61,7 @@ class BatchState:
         self.unknown_costs = 0
         """Attempts whose cost is not known."""
         self.attempts = 0
-        """That have ended, those of every start and those that do not count any more included."""
+        """Attempts that have ended, in all starts, with those that no longer count."""
         self.stragglers = 0
         """Lines of attempts that came when the task was done already, or belong to a result that counts no more."""
         self.pauses = 0
@@ -93,7 +91,7 @@ class BatchState:
         return Spent(self.usage, round(self.known_cost_usd, 6), reserved, not self.unknown_costs)
 
     def history(self, task: str) -> TaskHistory:
-        """What is known of a task; without a line nothing. Not to be changed."""
+        """The history of a task, empty if it has no line. The caller must not change it."""
         return self.tasks.get(task) or TaskHistory()
 
     def interrupted(self) -> Iterator[str]:

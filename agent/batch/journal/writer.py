@@ -1,7 +1,7 @@
 """Writes a journal: what is appended in one turn of the loop is written and synced once, at the end of the turn.
 
 Nothing is told before it is safe: `when_durable` calls back after the sync. A write that fails ends the journal for
-good, and what was not safe by then is told to nobody.
+good, and lines that were not safe by then are never told.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agent.batch.journal.errors import JournalError
 from agent.batch.journal.lock import Lock
-from agent.batch.journal.own_files import open_own
-from agent.batch.journal.reader import TornTail, cut_aside, read_journal
+from agent.batch.journal.reader import TornTail, move_torn_tail, read_journal
+from agent.batch.journal.rundir_files import open_rundir_file
 from supervisor.home.safe_files import make_folder, sync, sync_folder, write_all
 from wire.batch.journal_lines import (
     AnyLine,
@@ -46,7 +46,7 @@ class JournalState(Enum):
 
     OPEN = "open"
     FAILED = "failed"
-    """A write failed. Nothing is written any more, and no callback is called."""
+    """A write failed. Nothing more is written, and no callback is called."""
     CLOSED = "closed"
 
 
@@ -69,11 +69,11 @@ class Journal:
         """For `open`."""
         self.path = path
         self.state: BatchState
-        """What the lines that are safe on the disk amount to."""
+        """The state after the lines that are safe on the disk."""
         self.torn: TornTail | None = None
-        """What was cut aside when the journal was opened."""
+        """The tail that was moved to `journal.torn` when the journal was opened; None if there was none."""
         self.notices: list[str] = []
-        """What its user should be told about the opening; one sentence each."""
+        """Sentences for the user about the opening."""
         self.commits = 0
         """Writes with their syncs, since it was opened."""
         self._fd = fd
@@ -111,7 +111,7 @@ class Journal:
         try:
             make_folder(folder, 0o700)
             is_new = not path.exists()
-            fd = open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            fd = open_rundir_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except OSError as error:
             where = error.filename or path
             raise JournalError(f"{where}: cannot be opened for writing: {error.strerror}") from None
@@ -162,8 +162,7 @@ class Journal:
     def closed(
         self, reason: Literal["done", "drained", "stopped", "budget", "deadline", "failures"], limit: str = ""
     ) -> None:
-        """This process ends its work in good order; `close` the journal after it. `limit` is the flag of the limit that
-        was used up."""
+        """This process ends in good order; `close` the journal after it. `limit` is the flag of a limit used up."""
         self.append(Closed, reason=reason, limit=limit)
 
     def append(self, kind: type[AnyLine], **fields: Any) -> None:
@@ -178,8 +177,7 @@ class Journal:
         self._arm()
 
     def when_durable(self, callback: Callable[[], None]) -> None:
-        """Calls back in the loop once all that was appended so far is safe on the disk. Never at once, and never after
-        a failure."""
+        """Calls back in the loop once all lines so far are safe on the disk; never at once, nor after a failure."""
         if self.life is JournalState.OPEN:
             self._callbacks.append(callback)
             self._arm()
@@ -212,7 +210,7 @@ class Journal:
         if self._lock.file is not None:
             self.notices.append(NO_LOCKS_NOTE.format(self._lock.file))
         if (torn := contents.torn) is not None:
-            aside = cut_aside(self.path, self._fd, torn, self._clock())
+            aside = move_torn_tail(self.path, self._fd, torn, self._clock())
             self.torn = torn
             self.notices.append(
                 f"{self.path}: {torn.size} bytes at the end, from line {torn.line} on, are no whole lines "
@@ -263,8 +261,7 @@ class Journal:
         self.commits += 1
 
     def _fail(self, reason: str) -> None:
-        """Ends the writing. What is not safe is taken back: the system may show it to the next process, and lose it
-        later."""
+        """Ends the writing. Cuts off unsafe bytes: the system may show them to the next process and lose them later."""
         self.life = JournalState.FAILED
         self._waiting, self._callbacks = [], []
         try:
@@ -273,7 +270,7 @@ class Journal:
                 sync(self._fd)
         except OSError:
             pass  # then the next start cuts it aside
-        self._on_failure(f"{reason}; nothing is started any more, and all that was told is safe")
+        self._on_failure(f"{reason}; no task starts from now on; all results told so far are safe")
 
 
 def _last_pid(path: Path, fd: int) -> int | None:

@@ -11,7 +11,7 @@ import msgspec
 from agent.batch.budget import BYTES_PER_TOKEN
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import BatchFile
-from agent.batch.journal.own_files import IN_RUNS, own_lines
+from agent.batch.journal.rundir_files import IN_RUNS, rundir_lines
 from agent.batch.log import utc_now
 from agent.batch.opening.settings import FLAGS, flags_of
 from agent.batch.pool.run_facts import RunFacts
@@ -72,11 +72,11 @@ def open_batch(
     current = {task.id: digests.of(task) for task in tasks}
     done = {task.id: status for task in tasks if (status := state.history(task.id).status) is not None}
     changed = [task for task in done if (old := state.history(task).digest) and old != current[task]]
-    redo = to_redo(request.redo, done, changed, current)
+    redo = tasks_to_redo(request.redo, done, changed, current)
     interrupted = {task: facts for task, facts in cut_off_runs(folder, state).items() if task not in redo}
     for task, facts in interrupted.items():
         history = state.history(task)
-        journal.finished(cut_off(task, history.running, history.digest, facts), final=False)
+        journal.finished(cut_off_outcome(task, history.running, history.digest, facts), final=False)
     for task in redo:
         journal.reopened(task)
         del done[task]
@@ -146,7 +146,7 @@ class RedoError(ValueError):
     """`--redo` names a task that is not in the batch."""
 
 
-def to_redo(
+def tasks_to_redo(
     words: Iterable[str], done: Mapping[str, TaskStatus], changed: Iterable[str], tasks: Iterable[str]
 ) -> set[str]:
     """The ids of the done tasks that the words name. `done` has the status of each done task, `changed` the done tasks
@@ -168,8 +168,7 @@ def to_redo(
 
 
 def cut_off_runs(folder: RunFolder, state: BatchState) -> dict[str, RunFacts]:
-    """The attempts that nobody has seen end, by their tasks, if no batch process works on the folder. Raises
-    `FolderError`."""
+    """The attempts without a recorded end, by task. No batch process may be at work. Raises `FolderError`."""
     return {
         task: facts_of_cut_off(folder.events(task, state.history(task).running), was_paused=task in state.paused)
         for task in state.interrupted()
@@ -183,7 +182,7 @@ def facts_of_cut_off(events: Path, *, was_paused: bool = False) -> RunFacts:
     facts = RunFacts()
     before, new, is_asking = OVERHEAD_TOKENS, 0, False
     try:
-        for line in own_lines(events, own=IN_RUNS):
+        for line in rundir_lines(events, depth=IN_RUNS):
             used, told = facts.usage.total, facts.answered
             facts.take(line)
             if facts.answered > told:
@@ -200,8 +199,8 @@ def facts_of_cut_off(events: Path, *, was_paused: bool = False) -> RunFacts:
     return facts
 
 
-def cut_off(task: str, attempt: int, digest: str, facts: RunFacts) -> Outcome:
-    """The outcome of an attempt that nobody has seen end."""
+def cut_off_outcome(task: str, attempt: int, digest: str, facts: RunFacts) -> Outcome:
+    """The outcome of an attempt whose end was not recorded."""
     now = utc_now()
     return Outcome(
         id=task, attempt=attempt, status=TaskStatus.INTERRUPTED, reason=CUT_OFF, digest=digest,

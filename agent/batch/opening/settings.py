@@ -12,7 +12,7 @@ from agent.batch.journal.errors import FolderError
 from agent.batch.request import BatchRequest
 from agent.batch.reserve import DEFAULT, RULES
 from agent.batch.run.begin import decode_request, encode_request
-from agent.model.access import lacks_credentials, without_credentials
+from agent.model.access import hide_credentials, lacks_credentials
 from wire.suggestions import not_one_of
 from wire.text import printable
 
@@ -29,7 +29,7 @@ _OWN = ("folder", "run", "redo")
 
 def flags_of(request: BatchRequest) -> dict[str, Any]:
     """As JSON can hold them; without those that have their default."""
-    url = request.run.base_url and without_credentials(request.run.base_url)
+    url = request.run.base_url and hide_credentials(request.run.base_url)
     run = msgspec.json.decode(encode_request(replace(request.run, api_key=None, base_url=url)))
     plain = BatchRequest(folder=request.folder, run=request.run)
     given = {name: value for name, value in asdict(request).items() if name not in _OWN}

@@ -24,7 +24,7 @@ _PROC = Path("/proc")
 
 
 def default_jobs(cores: float, available: int | None, run_memory: int | None) -> int:
-    """At least 1. `cores` may be a part of one; `available` are bytes, None if nobody can tell. Pure."""
+    """At least 1. `cores` may be a part of one; `available` are bytes, None if unknown. Pure."""
     by_cores = max(1, math.ceil(cores))
     if available is None:
         return by_cores
@@ -50,7 +50,7 @@ def cores(proc: Path = _PROC, cgroups: Path = CGROUPS) -> float:
 
 
 def available_memory(proc: Path = _PROC, cgroups: Path = CGROUPS) -> int | None:
-    """Bytes that can be used without swapping; None if nobody can tell."""
+    """Bytes that can be used without swapping; None if unknown."""
     lines = _read(proc / "meminfo").splitlines()
     known = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
     for folder in _own_cgroups(proc, cgroups):

@@ -1,5 +1,4 @@
-"""The requests of runs on their way through the pool, and its model workers: which are leased, which are idle, which
-end."""
+"""The requests of runs on their way through the pool, and its model workers: leased, idle, or ending."""
 
 from __future__ import annotations
 
@@ -48,15 +47,15 @@ class RunCounters(msgspec.Struct):
     rate_limited: int = 0
 
 
-class Connection(msgspec.Struct, frozen=True):
-    """What a worker is configured with, and which accounts its requests are on."""
+class WorkerConnection(msgspec.Struct, frozen=True):
+    """The configuration of a model worker, from which the accounts of its requests follow."""
 
     line: Mapping[str, Any]
     """The `configure` line, with what the pool adds."""
     raw: bytes
     """The same as the run wrote it."""
 
-    def account(self, model: str) -> Account:
+    def account(self, model: str) -> ModelAccount:
         return account_of(self.line, model)
 
 
@@ -72,7 +71,7 @@ class Lease:
     line: bytes = field(compare=False, repr=False)
     """For the worker."""
     max_tokens: int = field(compare=False)
-    connection: Connection = field(compare=False, repr=False)
+    connection: WorkerConnection = field(compare=False, repr=False)
     throttle: Throttle = field(compare=False, repr=False)
     queued_at: float = field(compare=False)
     state: LeaseState = field(compare=False, default=LeaseState.QUEUED)
@@ -126,14 +125,14 @@ def request_line(request: ModelRequest) -> bytes:
     return b'{"type":"request","id":%b,"params":%b}\n' % (orjson.dumps(request.id), bytes(request.params))
 
 
-def connection_of(request: ModelRequest) -> Connection:
+def connection_of(request: ModelRequest) -> WorkerConnection:
     """Raises `msgspec.DecodeError`. The pool decides about rate limits, so its workers report them and do not wait."""
     raw = bytes(request.configure)
     line = msgspec.json.decode(raw, type=dict[str, Any])
-    return Connection({"provider": "", **line, "report_limits": True, "retry_rate_limits": False}, raw)
+    return WorkerConnection({"provider": "", **line, "report_limits": True, "retry_rate_limits": False}, raw)
 
 
-class Account(NamedTuple):
+class ModelAccount(NamedTuple):
     """The requests that share a rate limit: those to one address with one credential for one family of models."""
 
     base_url: str
@@ -142,11 +141,11 @@ class Account(NamedTuple):
     family: str
 
 
-def account_of(configure: Mapping[str, Any], model: str) -> Account:
+def account_of(configure: Mapping[str, Any], model: str) -> ModelAccount:
     """The account of a request for `model` by a worker with this `configure` line."""
     credential = configure.get("api_key") or configure.get("auth_token") or ""
     fingerprint = sha256(str(credential).encode("utf-8", "surrogatepass")).hexdigest()[:16] if credential else ""
-    return Account(str(configure.get("base_url", "")).rstrip("/"), fingerprint, family(model))
+    return ModelAccount(str(configure.get("base_url", "")).rstrip("/"), fingerprint, family(model))
 
 
 def family(model: str) -> str:
@@ -168,13 +167,13 @@ class WorkerState(Enum):
     IDLE = "idle"
     LEASED = "leased"
     ENDING = "ending"
-    """It was told to end, or killed, or has sent what no worker sends. It gets no request any more."""
+    """It was told to end, or killed, or has sent what no worker sends. It gets no more requests."""
 
 
 class _Member:
     """One worker. It has a lease exactly while it is `LEASED`."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: WorkerConnection) -> None:
         self.connection = connection
         self.state = WorkerState.IDLE
         self.lease: Lease | None = None
@@ -227,7 +226,7 @@ class WorkerSet:
         assert member.worker is not None
         return member.worker
 
-    def _begin(self, connection: Connection) -> _Member:
+    def _begin(self, connection: WorkerConnection) -> _Member:
         member = _Member(connection)
         member.worker = ModelWorker(
             self._loop,

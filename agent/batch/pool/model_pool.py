@@ -23,7 +23,7 @@ from agent.batch.pool.leases import (
     max_tokens_of,
     request_line,
 )
-from agent.batch.throttle import Throttle, Wait
+from agent.batch.throttle import RateWait, Throttle
 from agent.cassette.reply_lines import Limits
 from agent.model.provider import TERMINAL
 from agent.model.worker_process import REQUEST_LIMIT, worker_failed
@@ -32,7 +32,7 @@ from supervisor.process.child import SpawnError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agent.batch.pool.leases import Account, Connection
+    from agent.batch.pool.leases import ModelAccount, WorkerConnection
     from agent.model.provider import Line
     from agent.model.worker_process import StartWorker
     from supervisor.loop.loop import Loop, Timer
@@ -74,8 +74,8 @@ class ModelPool:
         self._on_free = on_free
         self._on_lost = on_lost
         self._wall_clock = wall_clock
-        self._connections: dict[bytes, Connection] = {}
-        self._queues: dict[Account, LeaseQueue] = {}
+        self._connections: dict[bytes, WorkerConnection] = {}
+        self._queues: dict[ModelAccount, LeaseQueue] = {}
         self._open: dict[str, Lease] = {}
         """By run."""
         self._counters: dict[str, RunCounters] = {}
@@ -89,7 +89,7 @@ class ModelPool:
     # --- for the runs -------------------------------------------------------------------------------------
 
     def request(self, run: str, request: ModelRequest) -> None:
-        """Queues the request of a run. What is wrong with it becomes the `error` line of its reply."""
+        """Queues the request of a run. A fault in it becomes the `error` line of its reply."""
         if run in self._open:
             self._end(self._open[run])
         try:
@@ -112,7 +112,7 @@ class ModelPool:
         queue.add(lease)
         self._pump()
 
-    def _queue(self, account: Account) -> LeaseQueue:
+    def _queue(self, account: ModelAccount) -> LeaseQueue:
         if account not in self._queues:
             self._queues[account] = LeaseQueue(Throttle(self._jobs))
         return self._queues[account]
@@ -202,9 +202,9 @@ class ModelPool:
                 ready.append((lease, queue))
         return min(ready, key=lambda one: one[0])[1] if ready else None
 
-    def _wait_of(self, lease: Lease, now: float) -> Wait | None:
+    def _wait_of(self, lease: Lease, now: float) -> RateWait | None:
         if self._users_pause:
-            return Wait(math.inf, self._users_pause)
+            return RateWait(math.inf, self._users_pause)
         return lease.throttle.may_send(now, lease.throttle.estimate(lease.size))
 
     def _send(self, lease: Lease) -> None:
@@ -244,7 +244,7 @@ class ModelPool:
             self._timer.cancel()
         self._timer = None if math.isinf(soonest) else self._loop.call_at(soonest, self._pump)
 
-    def _sentence(self, wait: Wait, now: float) -> str:
+    def _sentence(self, wait: RateWait, now: float) -> str:
         """`rate limit: 30,000 input tokens per minute are used up; next at 12:03:20`."""
         if self._users_pause:
             return wait.reason
@@ -307,7 +307,7 @@ class ModelPool:
         self._pump()
 
     def _end(self, lease: Lease) -> None:
-        """The run does not want the reply any more."""
+        """Ends a request whose run no longer wants the reply."""
         self._workers.kill(lease)
         self._close(lease)
         if lease.worker is None or not lease.worker.is_ready:

@@ -1,5 +1,5 @@
-"""What a batch has around its runs: the template that they are forked from, or a program where the system has none; the
-reaper, the adopted orphans, and the sweep at the end."""
+"""The processes around the runs of a batch: the template that forks them, or a program where the system has no
+template; the reaper, the adopted orphans, and the sweep at the end."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Seen(msgspec.Struct):
 
 
 class RunMemory:
-    """What the process `pid` and all its descendants have in memory for themselves. Processes that have left the tree
+    """Memory that the process `pid` and its descendants do not share with others. Processes that have left the tree
     do not count.
 
     A fork of the template shares most of its memory with the others: its resident size says 74 MB where 6 are its own.
@@ -173,7 +173,7 @@ class Processes:
         self._template_pid = 0
         self._start_program = program_starter(loop)
         self._token_before = os.environ.get(TOKEN)
-        self._by_program = by_program(loop, env, cwd, run_program or PROGRAM)
+        self._by_program = program_launcher(loop, env, cwd, run_program or PROGRAM)
         self._cwd = cwd
         self._forks = self.template is not None
         """Whether the template can be started."""
@@ -198,7 +198,7 @@ class Processes:
         on_exit: Callable[[ExitStatus], None],
         on_failed: Callable[[SpawnError], None],
     ) -> RunChild:
-        """As `Launch`. Once the template cannot be started any more, each run is a program of its own."""
+        """As `Launch`. Once the template no longer starts, each run is a program of its own."""
 
         def failed(error: SpawnError) -> None:
             self._lose_template(error)
@@ -261,7 +261,7 @@ class Processes:
         return was_known
 
     def memory_of(self, child: RunChild) -> RunMemory | None:
-        """What measures a run; None where nothing can."""
+        """The meter of a run's memory; None where the system has none."""
         return RunMemory(lambda: child.pid) if is_measurable() else None
 
     def spared(self) -> Iterable[int]:
@@ -288,7 +288,7 @@ class Processes:
             os.environ[TOKEN] = self._token_before
 
 
-def by_program(loop: Loop, env: Mapping[str, str], cwd: str, program: Path = PROGRAM) -> Launch:
+def program_launcher(loop: Loop, env: Mapping[str, str], cwd: str, program: Path = PROGRAM) -> Launch:
     """Starts `program` with the number of the link as its argument."""
 
     def launch(

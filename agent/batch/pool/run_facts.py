@@ -1,5 +1,5 @@
-"""What a batch knows of one run: from its event stream tokens and dollars so far, its step and its result; its time;
-and the outcome of the attempt that comes of it all.
+"""The facts of one run: from its event stream tokens and dollars so far, its step and its result; its time; and the
+outcome of the attempt that follows from them.
 
 Only the few records that matter are decoded; all others are recognized by their first bytes. Of an outcome, why the
 batch ended the run counts first, then how its process ended, then what the run itself said.
@@ -180,8 +180,7 @@ class RunFacts:
 
 
 class RunClock:
-    """The time of a run, from `now` on the clock of the loop. Seconds in which it waits for a rate limit do not
-    count."""
+    """The time of a run, from `now` on the clock of the loop, without waits for a rate limit."""
 
     def __init__(self, now: float) -> None:
         self.began = now
@@ -227,7 +226,7 @@ class EndReason(msgspec.Struct, frozen=True):
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """What identifies an attempt and goes unchanged into its outcome."""
+    """The fields of an attempt that go unchanged into its outcome."""
 
     task: str
     number: int
@@ -312,11 +311,11 @@ def _status(facts: RunFacts, ending: Ending) -> tuple[TaskStatus, str]:
 def crash_reason(exit_status: ExitStatus | None, last_words: Sequence[str], *, had_result: bool = False) -> str:
     """One line: how the process of a run died, and the last lines that it wrote to standard error."""
     if exit_status is None:
-        how = "the process of the run is gone, nobody can tell how it ended"
+        how = "the process of the run is gone: how it ended is unknown"
     elif exit_status.code < 0:
         how = f"the run was ended by {exit_status}"
         if exit_status.code == -signal.SIGKILL:
-            how += " (nobody here has sent it: the kernel does that when the memory of the machine is used up)"
+            how += " (zot has not sent it: the kernel does that when the memory of the machine is used up)"
     else:
         how = f"the run ended with {exit_status} before it had told how"
     if had_result:

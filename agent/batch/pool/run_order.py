@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class RunOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be run, and within which limits."""
+    """An attempt to run, and its limits."""
 
     attempt: Attempt
     begin: link.Begin

@@ -265,7 +265,7 @@ class RunProcess:
 
     def _on_line(self, line: bytes) -> None:
         if self.child is not None:
-            self._leader = self.child.identity  # a fork's cannot be read any more when it has ended
+            self._leader = self.child.identity  # the identity of a fork is unreadable once it has ended
             self.child.stdout.take()  # of a killed batch the events have the turn of each request that was sent
         try:
             message = link.decode_from_run(line)

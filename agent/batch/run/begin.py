@@ -1,4 +1,4 @@
-"""Makes the request for a run of a task, from the flags of the batch and the task. Pure, but for `with_files`, which
+"""Makes the request for a run of a task, from the flags of the batch and the task. Pure, but for `attach_files`, which
 reads the files that go with the prompt."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ UNUSED: dict[str, Any] = {
     "keep_session": False, "continue_last": False, "resume": None, "session": None, "fork": False,
     "stats": None, "metrics": None, "openmetrics": False, "record": None, "watch": False, "timeout": None,
 }  # fmt: skip
-"""What no run of a batch has: the batch itself keeps its time, and its events take the place of a session."""
+"""Fields that no run of a batch has: the batch itself keeps its time, and its events take the place of a session."""
 
 
 _DEFAULTS = asdict(RunRequest())
@@ -45,7 +45,7 @@ def encode_request(request: RunRequest) -> msgspec.Raw:
 
 
 def decode_request(raw: msgspec.Raw) -> RunRequest:
-    """What `encode_request` has made. Raises `msgspec.DecodeError`."""
+    """Reads the output of `encode_request`. Raises `msgspec.DecodeError`."""
     given = msgspec.json.decode(raw, type=dict[str, Any])
     for name, value in given.items():
         if isinstance(value, list):
@@ -58,8 +58,8 @@ def decode_request(raw: msgspec.Raw) -> RunRequest:
 
 
 def run_request(flags: RunRequest, task: Task) -> RunRequest:
-    """The request for this task. What the task says takes the place of what the flags say; a list is not added to
-    another one. Its images are those of `files`."""
+    """The request for this task. Its fields replace those of the flags; lists are not joined. Images come from
+    `files`."""
     said: dict[str, Any] = {
         "cwd": task.cwd,
         "model": task.model,
@@ -100,7 +100,7 @@ def set_environment(environ: MutableMapping[str, str], task: Task) -> None:
 # --- files --------------------------------------------------------------------------------------------------
 
 
-def with_files(request: RunRequest, task: Task) -> tuple[RunRequest, str]:
+def attach_files(request: RunRequest, task: Task) -> tuple[RunRequest, str]:
     """The request with the images of the task, and the prompt with its files of text in front. Raises `UsageError`."""
     images, texts = [], []
     for path in task.files:
@@ -116,14 +116,14 @@ def with_files(request: RunRequest, task: Task) -> tuple[RunRequest, str]:
             ) from None
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             raise UsageError(f"files: {printable(path)}: cannot be read: {_reason(error)}") from None
-    return replace(request, images=(*request.images, *images)), prompt_with(texts, task.prompt)
+    return replace(request, images=(*request.images, *images)), prompt_with_files(texts, task.prompt)
 
 
 def _reason(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def prompt_with(texts: Iterable[tuple[str, str]], prompt: str) -> str:
+def prompt_with_files(texts: Iterable[tuple[str, str]], prompt: str) -> str:
     """The prompt with files, each a path and its text, in front. Raises `UsageError` if they are too long together."""
     texts = list(texts)
     size = sum(len(text.encode()) for _, text in texts)

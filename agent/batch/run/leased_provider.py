@@ -19,7 +19,7 @@ from wire.batch.link import Cancel, ModelRequest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent.batch.run.link import Link
+    from agent.batch.run.link import BatchLink
     from agent.model.access import Access
     from agent.model.provider import Line
     from supervisor.process.teardown import Stoppable
@@ -31,7 +31,7 @@ class LeasedProvider:
     error: str | None = None
     is_ready = True
 
-    def __init__(self, access: Access, link: Link, run: str) -> None:
+    def __init__(self, access: Access, link: BatchLink, run: str) -> None:
         self.name = access.provider.name
         self._access = access
         self._link = link

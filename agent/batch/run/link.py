@@ -29,7 +29,7 @@ class LinkError(Exception):
     """The batch has said something that no batch says, or nothing at all; the text says what."""
 
 
-class Link:
+class BatchLink:
     """Owns the descriptor `fd`. First `begin`; then `attach` to each loop in turn, with `detach` before the next one;
     `close` at the end. Lines that come while no loop has the link wait."""
 
@@ -180,8 +180,8 @@ class Link:
 
 
 def _nothing() -> None:
-    """Nobody waits for the end."""
+    """Drops the end: no listener is attached."""
 
 
 def _ignore(_: object) -> None:
-    """Nobody has asked the model."""
+    """Drops a line that answers no request."""

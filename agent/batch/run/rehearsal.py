@@ -1,7 +1,7 @@
 """A rehearsal of a run, in the process of the template: one with a model, played by this module, and one from a
 cassette.
 
-What Python and libraries make at the first use is then in the memory that all forks share. Nothing remains of it: no
+Objects that Python and libraries make at the first use are then in the memory that all forks share. Nothing remains: no
 descriptor, no process, no file, no variable.
 """
 
@@ -15,7 +15,7 @@ import msgspec
 import orjson
 
 from agent.batch.run.begin import encode_request
-from agent.batch.run.link import Link
+from agent.batch.run.link import BatchLink
 from agent.batch.run.task_run import TaskRun
 from agent.cassette import CassetteRecorder
 from agent.options import RunRequest
@@ -67,7 +67,7 @@ def _run(request: RunRequest, task: Task) -> list[tuple[Any, list[Any]]]:
     ours, theirs = socket.socketpair()
     with open(os.devnull, "r+b", buffering=0) as null, ours:
         batch = _Batch(ours, task, request)
-        link = Link(theirs.detach())
+        link = BatchLink(theirs.detach())
         TaskRun(
             link, link.begin(), stdout=null.fileno(), stderr=null.fileno(), owns_process=False, beside=batch.attach
         ).run()

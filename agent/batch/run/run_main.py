@@ -16,7 +16,7 @@ if __name__ == "__main__":
     root = os.path.dirname(os.path.dirname(os.path.dirname(here)))
     sys.path[:] = [root, *(entry for entry in sys.path if entry != here)]
 
-from agent.batch.run.link import Link, LinkError
+from agent.batch.run.link import BatchLink, LinkError
 from agent.batch.run.task_run import TaskRun
 from wire.exit_codes import Status
 
@@ -29,7 +29,7 @@ OOM_SCORE = b"300"
 def main(argument: bytes = b"") -> int:
     """Returns the exit status. `argument` is the number of the link's descriptor, if it is another one than `LINK`."""
     prefer_as_oom_victim()
-    link = Link(int(argument or LINK))
+    link = BatchLink(int(argument or LINK))
     try:
         begin = link.begin()
     except (LinkError, OSError) as error:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.batch.journal.errors import FolderError
-from agent.batch.run.begin import decode_request, run_request, set_environment, with_files
+from agent.batch.run.begin import attach_files, decode_request, run_request, set_environment
 from agent.configure import prepare
 from agent.engine.prompt_result import PromptResult
 from agent.headless import Headless
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Iterator
 
-    from agent.batch.run.link import Link
-    from agent.batch.workspace.copy import Workspace
+    from agent.batch.run.link import BatchLink
+    from agent.batch.workspace.copy import TaskWorkspace
     from agent.configure import Prepared
     from agent.model.access import Access
     from agent.model.provider import Provider, ProviderUnavailable
@@ -70,7 +70,7 @@ class TaskRun:
 
     def __init__(
         self,
-        link: Link,
+        link: BatchLink,
         begin: Begin,
         *,
         stdout: int = 1,
@@ -85,7 +85,7 @@ class TaskRun:
         self._stderr = stderr
         self._owns_process = owns_process
         self._beside = beside
-        self._workspace: Workspace | None = None
+        self._workspace: TaskWorkspace | None = None
         self._setup: CommandEnd | None = None
         self._check: CommandEnd | None = None
         self._diff = ""
@@ -117,7 +117,7 @@ class TaskRun:
             set_environment(os.environ, task)
             original = request.cwd or os.getcwd()
             request = replace(request, cwd=self._prepare_folder(task, original))
-            request, prompt = with_files(request, task)
+            request, prompt = attach_files(request, task)
             prepared = prepare(request, self._lease)
             if self._workspace is not None:
                 prepared = _as_copy_of(original, prepared)

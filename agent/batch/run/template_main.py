@@ -39,7 +39,7 @@ NOT_OF_A_RUN = (
 OF_A_RUN = ("agent.batch.run.", "agent.batch.workspace.")
 """The exceptions."""
 REHEARSALS = 2
-"""What is made at the second use is less than what is made at the first, and saves a run another 5 % of its time."""
+"""Number of rehearsals. The second one makes fewer objects than the first, and saves a run another 5 % of its time."""
 
 
 def import_all() -> None:

@@ -30,7 +30,7 @@ OURS = frozenset({TOKEN, EXTENSION, START}) | NEVER
 
 
 def check_tasks(tasks: Sequence[Task], lines: Mapping[str, str], request: BatchRequest) -> TasksError | None:
-    """What is wrong with these tasks; None if nothing is. Their paths are absolute. `lines` says where each id stands.
+    """The faults of these tasks; None if there are none. Their paths are absolute. `lines` has the line of each id.
     Reads the settings and the models of the user. A schema is read whole; other files are only looked at."""
     faults, look = Faults(), _Look()
     models, credentials = ModelCheck(request), CredentialCheck(request)
@@ -58,7 +58,7 @@ def _faults_of(task: Task, look: _Look, models: ModelCheck) -> Iterator[str]:
 
 
 def _named(task: Task) -> Iterator[tuple[str, str, Callable[[str], str]]]:
-    """What the task names: the field, the path or the schema, and how it is checked."""
+    """Yields for each file, folder or schema of the task: the field, the value, and its check."""
     if task.cwd is not None:
         yield "cwd", task.cwd, _folder
     for path in task.files:
@@ -78,7 +78,7 @@ class _Look:
         self._seen: dict[tuple[str, Callable[[str], str]], str] = {}
 
     def at(self, what: str, check: Callable[[str], str]) -> str:
-        """What is wrong with it; "" if nothing is."""
+        """The fault of `what` by this check; "" if it has none. Each pair is checked once."""
         fault = self._seen.get((what, check))
         if fault is None:
             fault = self._seen[what, check] = check(what)

@@ -10,7 +10,7 @@ from agent.model import catalogue
 from agent.model.access import AccessError, find_access
 from agent.providers.auth_file import AuthFileError, Stored, read_stored
 from agent.providers.choice import REPLAY, ChoiceError, choose
-from agent.providers.user_models import UserModelsError, load
+from agent.providers.user_models import UserModelsError, load_user_models
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wire.batch.task import Task
 
 PRICE = (
-    "the price of the model {model!r} is not known, so nobody can say when {budget} is used up: write its prices to"
+    "the price of the model {model!r} is not known, so {budget} cannot be checked: write its prices to"
     " $ZOT_HOME/models.json, or leave the budget out"
 )
 
@@ -32,11 +32,11 @@ class ModelCheck:
         self._home = request.run.home or zot_home()
         per_task = request.task_max_cost_usd is not None or request.run.max_cost_usd is not None
         self._budget = "--max-cost-usd" if request.max_cost_usd is not None else "its budget" if per_task else ""
-        """What the flags call a budget that each task counts for; empty if there is none."""
+        """The flag of a budget that each task counts for; "" if there is none."""
         self._fault = cache(self._find)
 
     def fault(self, task: Task) -> str:
-        """What is wrong; "" if nothing is."""
+        """The fault of the task's provider or model; "" if it has none."""
         provider = self._run.provider if task.provider is None else task.provider
         model = self._run.model if task.model is None else task.model
         is_replayed = task.replay is not None or self._run.replay is not None
@@ -51,7 +51,7 @@ class ModelCheck:
         if is_replayed and (model is None or not budget):
             return ""
         try:
-            known = load(self._home)
+            known = load_user_models(self._home)
             if is_replayed:
                 info = next((info for info in known.models if info.id == model), None)
             else:
@@ -68,7 +68,7 @@ class ModelCheck:
         return ""
 
 
-Server = tuple[str | None, str | None, str | None]
+ServerCheck = tuple[str | None, str | None, str | None]
 """Provider, model and address, as the task or the flags say."""
 
 
@@ -79,10 +79,10 @@ class CredentialCheck:
     def __init__(self, request: BatchRequest) -> None:
         self._run = request.run
         self._home = request.run.home or zot_home()
-        self._seen: set[Server] = set()
+        self._seen: set[ServerCheck] = set()
 
     def fault(self, task: Task) -> str:
-        """What is missing; "" if nothing is, or if it was told before."""
+        """The missing credential, in words; "" if none is missing, or if it was told before."""
         run = self._run
         if run.api_key is not None or run.api_key_file is not None or (task.replay or run.replay) is not None:
             return ""
@@ -102,7 +102,7 @@ class CredentialCheck:
             return str(error)
 
     def _missing(self, provider: str | None, model: str | None, base_url: str | None) -> str:
-        known = load(self._home)
+        known = load_user_models(self._home)
         choice = choose(provider, model, load_config(self._home), known).named(known)
         preset = choice.provider
         sends = preset.name not in known.without_credential

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agent.batch.tasks.faults import Faults
-    from agent.batch.tasks.template import Template
+    from agent.batch.tasks.template import PromptTemplate
     from wire.batch.task import Task
 
 LISTS = frozenset({"files", "ext", "tools"})
@@ -31,7 +31,7 @@ TEXT_OR_JSON = frozenset({"output_schema"})
 
 
 def tasks_in(
-    name: str, content: bytes, template: Template | None, faults: Faults, remarks: list[str]
+    name: str, content: bytes, template: PromptTemplate | None, faults: Faults, remarks: list[str]
 ) -> Iterator[tuple[int, Task]]:
     """The tasks with the numbers of the lines on which their rows begin. Faulty rows go to `faults`; what the user
     should look at goes to `remarks`."""
@@ -86,7 +86,7 @@ def _csv_reason(said: str) -> str:
     return f'not CSV: {said}; a quote (") within a quoted cell is written twice; no further row was read'
 
 
-def _wrong_columns(columns: list[str], template: Template | None) -> Iterator[str]:
+def _wrong_columns(columns: list[str], template: PromptTemplate | None) -> Iterator[str]:
     for index, column in enumerate(columns, 1):
         if not column:
             yield f"column {index} has no name"
@@ -106,7 +106,7 @@ def _wrong_columns(columns: list[str], template: Template | None) -> Iterator[st
             yield f"--template: {{{wanted}}}: no such column; {hint}"
 
 
-def _likely_slips(place: str, columns: list[str], template: Template | None) -> Iterator[str]:
+def _likely_slips(place: str, columns: list[str], template: PromptTemplate | None) -> Iterator[str]:
     """Lines about columns that go into `meta`, and perhaps should not."""
     used = () if template is None else template.names
     for column in columns:
@@ -114,7 +114,7 @@ def _likely_slips(place: str, columns: list[str], template: Template | None) -> 
             yield f"{place}: the column {column!r} goes into meta; {hint}"
 
 
-def _task(cells: dict[str, str], template: Template | None) -> Task:
+def _task(cells: dict[str, str], template: PromptTemplate | None) -> Task:
     """Raises `TaskError`."""
     fields: dict[str, Any] = {
         column: _value(column, cell) for column, cell in cells.items() if column in FIELDS and cell.strip()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agent.model.access import without_credentials
+from agent.model.access import hide_credentials
 
 if TYPE_CHECKING:
     from agent.batch.request import BatchRequest
@@ -50,7 +50,7 @@ class Digests:
         self._flags: dict[str, Any] = {name: getattr(request.run, name) for name in RUN_FIELDS}
         self._flags |= {name: getattr(request, name) for name in BATCH_FIELDS}
         self._flags["tools"] = sorted(request.run.tools)
-        self._flags["base_url"] = request.run.base_url and without_credentials(request.run.base_url)
+        self._flags["base_url"] = request.run.base_url and hide_credentials(request.run.base_url)
         self._files: dict[str, tuple[str, ...]] = {
             "replay": _path(request.run.replay),
             "output_schema": _path(request.run.output_schema),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agent.batch.tasks.faults import Faults
-    from agent.batch.tasks.template import Template
+    from agent.batch.tasks.template import PromptTemplate
 
 LINE_LIMIT = 16 * 1024 * 1024
 """Bytes of a line."""
@@ -26,7 +26,7 @@ _NAME = re.compile(rb'"(?:%s)"' % "|".join(FIELDS).encode())
 PROMPT_TWICE = "prompt: --template makes the prompt: name {prompt} in it, or leave the field out"
 
 
-def tasks_in(name: str, content: bytes, template: Template | None, faults: Faults) -> Iterator[tuple[int, Task]]:
+def tasks_in(name: str, content: bytes, template: PromptTemplate | None, faults: Faults) -> Iterator[tuple[int, Task]]:
     """The tasks with the numbers of their lines. Faulty lines go to `faults`."""
     if (reason := _whole(content)) is not None:
         faults.add(f"{name}:1", reason)
@@ -51,7 +51,7 @@ def _whole(content: bytes) -> str | None:
     return None
 
 
-def _task(line: bytes, template: Template | None) -> Task:
+def _task(line: bytes, template: PromptTemplate | None) -> Task:
     """Raises `TaskError`."""
     if len(line) > LINE_LIMIT:
         raise TaskError(f"the line has {len(line):,} bytes; the limit is {LINE_LIMIT:,}: put long texts into `files`")
@@ -64,7 +64,7 @@ def _task(line: bytes, template: Template | None) -> Task:
     return task
 
 
-def _filled(line: bytes, template: Template) -> Task:
+def _filled(line: bytes, template: PromptTemplate) -> Task:
     """Raises `TaskError`."""
     try:
         fields: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])

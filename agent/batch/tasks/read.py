@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from agent.batch.tasks import csv_rows, json_lines
 from agent.batch.tasks.faults import Faults, TasksError
-from agent.batch.tasks.template import Template
+from agent.batch.tasks.template import PromptTemplate
 from wire.text import valid_text
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def read_tasks(source: str, *, template: str | None, base: Path, stdin: IO[bytes
     """`source` is a file, or `-` for stdin. `base` is the absolute working folder of the batch, at which relative paths
     of tasks start. `template` is a text, or `@FILE`. Nothing that a task names is looked at: `check_tasks` does that.
     Raises `TasksError`."""
-    made = None if template is None else Template.load(template)
+    made = None if template is None else PromptTemplate.load(template)
     name, content = read_source(source, sys.stdin.buffer if stdin is None else stdin)
     faults, remarks = Faults(), list[str]()
     if _is_csv(source, content, made):
@@ -63,7 +63,7 @@ def read_tasks(source: str, *, template: str | None, base: Path, stdin: IO[bytes
     return TaskList(tasks, lines, tuple(remarks))
 
 
-def _is_csv(source: str, content: bytes, template: Template | None) -> bool:
+def _is_csv(source: str, content: bytes, template: PromptTemplate | None) -> bool:
     """By the name of the file; without a name that tells, a template means CSV, unless the content begins as JSON."""
     ending = os.path.splitext(source)[1].lower()
     if ending == CSV or ending in JSON_LINES:

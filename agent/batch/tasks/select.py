@@ -39,7 +39,7 @@ class Filter(msgspec.Struct, frozen=True):
     """If given, it counts in place of the value, and has to match somewhere in the text."""
 
     def passes(self, task: Task) -> bool:
-        text = as_text(self.found(task))
+        text = filter_text(self.found(task))
         return text == self.value if self.pattern is None else self.pattern.search(text[:MATCHED]) is not None
 
     def found(self, task: Task) -> Any:
@@ -73,7 +73,7 @@ def filter_from(text: str) -> Filter:
         raise SelectionError(f"--filter {text!r}: not a regular expression: {error}") from None
 
 
-def kept(tasks: Sequence[Task], filters: Iterable[Filter]) -> list[Task]:
+def filter_tasks(tasks: Sequence[Task], filters: Iterable[Filter]) -> list[Task]:
     """The tasks that pass all filters. Raises `SelectionError` for a field of `meta` that no task has."""
     filters = tuple(filters)
     for each in filters:
@@ -84,8 +84,8 @@ def kept(tasks: Sequence[Task], filters: Iterable[Filter]) -> list[Task]:
     return [task for task in tasks if all(each.passes(task) for each in filters)]
 
 
-def as_text(value: Any) -> str:
-    """What a filter compares: a text as it is, nothing for a field that is left out, `30` for 30.0, else JSON."""
+def filter_text(value: Any) -> str:
+    """The text that a filter compares: a text as it is, "" for a missing field, `30` for 30.0, else JSON."""
     if isinstance(value, str):
         return value
     if value is None or value is _ABSENT:
@@ -100,7 +100,7 @@ _SHARD = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """What of the tasks is run. The defaults keep all tasks in their order."""
+    """The choice among the tasks. The defaults keep all tasks in their order."""
 
     slice: tuple[int | None, int | None] | None = None
     """Start and end as in a Python slice, among the tasks that pass the filters."""
@@ -114,11 +114,11 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     def apply(self, tasks: Sequence[Task]) -> list[Task]:
         """The chosen tasks. Raises `SelectionError` for a filter on a field of `meta` that no task has."""
-        chosen = kept(tasks, self.filters)
+        chosen = filter_tasks(tasks, self.filters)
         if self.slice is not None:
             chosen = chosen[slice(*self.slice)]
         if self.shuffle_seed is not None:
-            chosen = shuffled(chosen, self.shuffle_seed)
+            chosen = shuffle(chosen, self.shuffle_seed)
         chosen = chosen[: self.limit]
         if self.shard is not None:
             first, count = self.shard
@@ -126,9 +126,9 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         return chosen
 
 
-def shuffled(tasks: Sequence[Task], seed: int) -> list[Task]:
-    """Sorted by a hash of the seed and the id: Python's own shuffle may differ between its versions. What a task comes
-    before does not depend on the other tasks, nor on the order of the file."""
+def shuffle(tasks: Sequence[Task], seed: int) -> list[Task]:
+    """Sorted by a hash of the seed and the id: Python's own shuffle may differ between its versions. Whether a
+    task comes before another one depends on no third task, and not on the order of the file."""
     key = seed.to_bytes(8, "big")
 
     def place(task: Task) -> bytes:

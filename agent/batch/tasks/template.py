@@ -23,7 +23,7 @@ SIZE_LIMIT = 1024 * 1024
 """Bytes."""
 
 
-class Template:
+class PromptTemplate:
     """Raises `TasksError` for a text that is no template."""
 
     def __init__(self, text: str, where: str = "--template") -> None:
@@ -47,7 +47,7 @@ class Template:
             raise TasksError([f"{where}: it is empty; write the prompt, with {{name}} where a value goes"])
 
     @classmethod
-    def load(cls, given: str) -> Template:
+    def load(cls, given: str) -> PromptTemplate:
         """`given` is the template, or `@FILE`. Raises `TasksError`."""
         if not given.startswith("@"):
             return cls(given)

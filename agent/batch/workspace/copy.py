@@ -15,9 +15,9 @@ from pathlib import Path
 import msgspec
 
 from agent.batch.journal.errors import FolderError
-from agent.batch.journal.own_files import check_own, make_own_folder
+from agent.batch.journal.rundir_files import check_rundir_entry, make_rundir_folder
 from agent.batch.workspace.copy_tree import copy_tree
-from agent.batch.workspace.patch import shown_name
+from agent.batch.workspace.patch import display_name
 from agent.batch.workspace.tree import Skipped, Tree, scan
 from supervisor.home.delete_tree import delete
 
@@ -36,7 +36,7 @@ class WorkspaceError(Exception):
     """Whether it would have been made on a disk with more room."""
 
 
-class Workspace(msgspec.Struct, frozen=True):
+class TaskWorkspace(msgspec.Struct, frozen=True):
     """A task's own copy of its working folder, before its run."""
 
     path: Path
@@ -48,7 +48,7 @@ class Workspace(msgspec.Struct, frozen=True):
     """Lines for the user: what was not copied, and what leads out of the copy."""
 
 
-def make_workspace(cwd: str | Path, folder: Path, name: str) -> Workspace:
+def make_workspace(cwd: str | Path, folder: Path, name: str) -> TaskWorkspace:
     """Copies the folder `cwd`, with hidden files and `.git`, to `folder/workspaces/NAME`, where `folder` is that of the
     batch. Neither that one is copied if it lies in `cwd`, nor what is in the folders of other batches. A workspace of
     an earlier attempt is deleted. Links stay links; pipes, sockets and devices are skipped. Raises
@@ -59,7 +59,7 @@ def make_workspace(cwd: str | Path, folder: Path, name: str) -> Workspace:
         raise WorkspaceError(f"{cwd}: cannot be copied: it lies in the folder of the batch, {folder}")
     workspaces = Path(rundir, WORKSPACES)
     try:
-        make_own_folder(workspaces)
+        make_rundir_folder(workspaces)
         here = os.stat(rundir)
         tree = scan(source, (here.st_dev, here.st_ino))
         snapshot, skipped = _snapshot(tree, source, workspaces)
@@ -77,7 +77,7 @@ def make_workspace(cwd: str | Path, folder: Path, name: str) -> Workspace:
         failed = WorkspaceError(f"{cwd}: cannot be copied to {workspaces / name}: {error.strerror or error}")
         failed.has_no_room = error.errno in (errno.ENOSPC, errno.EDQUOT)
         raise failed from None
-    return Workspace(path, snapshot, made_ns, (*_notes(cwd, skipped), *_ways_out(source, tree)))
+    return TaskWorkspace(path, snapshot, made_ns, (*_notes(cwd, skipped), *_ways_out(source, tree)))
 
 
 def remove_workspace(folder: Path, name: str) -> str:
@@ -104,12 +104,11 @@ def workspace_environment(folder: Path) -> dict[str, str]:
 
 
 def _snapshot(tree: Tree, source: str, workspaces: Path) -> tuple[Path, Skipped]:
-    """The snapshot of this state, and what it lacks. Several runs may make it at the same time: the first whole one
-    counts."""
+    """The snapshot of this state, and what it lacks. Of several runs that make it at once, the first to end counts."""
     state = hashlib.sha256(repr((source, tree.entries)).encode()).hexdigest()[:32]
     snapshot = workspaces / SNAPSHOTS / state
-    make_own_folder(snapshot.parent, own=2)
-    check_own(snapshot, is_folder=True)
+    make_rundir_folder(snapshot.parent, depth=2)
+    check_rundir_entry(snapshot, is_folder=True)
     if snapshot.is_dir():
         return snapshot, tree.skipped
     unfinished = snapshot.parent / f".{state}.{os.getpid()}{UNFINISHED}"
@@ -128,7 +127,7 @@ def _snapshot(tree: Tree, source: str, workspaces: Path) -> tuple[Path, Skipped]
 def _not_own(workspaces: Path) -> str:
     """Why nothing below this name is deleted; "" if it is the batch's own folder, or missing."""
     try:
-        check_own(workspaces, is_folder=True)
+        check_rundir_entry(workspaces, is_folder=True)
     except (FolderError, OSError) as error:
         return str(error)
     return ""
@@ -141,14 +140,16 @@ def _remove(path: Path) -> None:
 
 def _notes(cwd: str | Path, skipped: Skipped) -> list[str]:
     named = list(skipped.items())[:NAMED]
-    shown = [f"{cwd}: not copied: {shown_name(path)}: {reason}" for path, reason in named]
+    shown = [f"{cwd}: not copied: {display_name(path)}: {reason}" for path, reason in named]
     return shown + ([f"{cwd}: not copied: {len(skipped) - NAMED} more"] if len(skipped) > NAMED else [])
 
 
 def _ways_out(source: str, tree: Tree) -> list[str]:
     """Lines about links, and a `.git`, by which a change in the copy would be one in the original."""
     links = [entry.path for entry in tree.entries if entry.target == source or entry.target.startswith(source + os.sep)]
-    found = [f"{source}: the link {shown_name(path)} leads to the original, also in the copy" for path in links[:NAMED]]
+    found = [
+        f"{source}: the link {display_name(path)} leads to the original, also in the copy" for path in links[:NAMED]
+    ]
     if any(entry.path == ".git" and entry.is_file for entry in tree.entries):
         found.append(f"{source}: it is a git worktree or submodule: commits in the copy go to its repository")
     return found

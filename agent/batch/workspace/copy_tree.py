@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agent.batch.workspace.tree import Entry, Skipped, Tree
+    from agent.batch.workspace.tree import Skipped, Tree, TreeEntry
 
 FREE_KEPT = 256 * 1024 * 1024
 """Bytes of the disk that a copy leaves free."""
@@ -22,7 +22,7 @@ FICLONE = 0x40049409
 CHUNK = 8 * 1024 * 1024
 """Bytes."""
 KEPT_MODE = 0o777
-"""Of the mode: a copy runs with nobody else's rights."""
+"""Bits of the mode that a copy keeps: it never runs with another user's rights."""
 
 
 class SpaceError(OSError):
@@ -30,8 +30,7 @@ class SpaceError(OSError):
 
 
 def copy_tree(tree: Tree, source: str, target: str) -> Skipped:
-    """Copies the entries of `source`, as they were scanned, into the new folder `target`. Returns what was skipped.
-    Raises `OSError`."""
+    """Copies the scanned entries of `source` into the new folder `target`. Returns those skipped. Raises `OSError`."""
     skipped: Skipped = {}
     os.mkdir(target, 0o700)
     files = _Files(target, sum(entry.disk for entry in tree.entries if entry.is_file))
@@ -54,7 +53,7 @@ def copy_tree(tree: Tree, source: str, target: str) -> Skipped:
     return skipped
 
 
-def _finish_folders(target: str, folders: Iterable[Entry]) -> None:
+def _finish_folders(target: str, folders: Iterable[TreeEntry]) -> None:
     """Modes and times, the inner folders first: a folder may be one that nothing can be put into."""
     for folder in folders:
         here = os.path.join(target, folder.path)
@@ -63,7 +62,7 @@ def _finish_folders(target: str, folders: Iterable[Entry]) -> None:
             _keep_times(here, folder)
 
 
-def _keep_times(path: str, entry: Entry) -> None:
+def _keep_times(path: str, entry: TreeEntry) -> None:
     os.utime(path, ns=(entry.mtime_ns, entry.mtime_ns), follow_symlinks=False)
 
 
@@ -76,11 +75,11 @@ class _Files:
         self._can_clone = sys.platform == "linux"
         self._has_space = False
 
-    def copy(self, there: str, here: str, entry: Entry) -> None:
+    def copy(self, there: str, here: str, entry: TreeEntry) -> None:
         source = os.open(there, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         try:
             if not stat.S_ISREG(os.fstat(source).st_mode):
-                raise OSError(errno.ENOENT, "it is no file any more")
+                raise OSError(errno.ENOENT, "it is no longer a file")
             new = os.open(here, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             try:
                 if entry.size and not self._clone(source, new):

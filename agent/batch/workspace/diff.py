@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.batch.journal.own_files import make_own_folder, own_names
-from agent.batch.workspace.patch import Side, file_patch, git_mode, shown_name
-from agent.batch.workspace.tree import Entry, Skipped, scan
+from agent.batch.journal.rundir_files import make_rundir_folder, rundir_names
+from agent.batch.workspace.patch import Side, display_name, file_patch, git_mode
+from agent.batch.workspace.tree import Skipped, TreeEntry, scan
 from supervisor.discovery.environment import child_environment
 from supervisor.home.safe_files import SPECIAL, read_file, replacement
 from supervisor.home.scratch import scratch_folder
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from agent.batch.workspace.copy import Workspace
+    from agent.batch.workspace.copy import TaskWorkspace
 
 DIFFS = "diffs"
 SIZE_LIMIT = 16 * 1024 * 1024
@@ -40,18 +40,18 @@ NAMED = 50
 
 class _Change(msgspec.Struct, frozen=True):
     path: str
-    old: Entry | None
-    new: Entry | None
+    old: TreeEntry | None
+    new: TreeEntry | None
 
 
-def save_diff(workspace: Workspace, folder: Path, name: str) -> str:
+def save_diff(workspace: TaskWorkspace, folder: Path, name: str) -> str:
     """Writes `diffs/NAME.diff` below `folder`, that of the batch, and returns this path; "" if the run has changed
     nothing. `.git`, empty folders and permissions other than the owner's right to execute do not count. Call it when no
     process of the run lives, and before `check`. Raises `FolderError`, `OSError`."""
     path = folder / DIFFS / f"{name}.diff"
-    make_own_folder(path.parent)
-    own_names(workspace.path, own=2)  # the run may have put a link to any folder in its place
-    own_names(workspace.snapshot, own=3)
+    make_rundir_folder(path.parent)
+    rundir_names(workspace.path, depth=2)  # the run may have put a link to any folder in its place
+    rundir_names(workspace.snapshot, depth=3)
     text = diff_of(workspace)
     if not text:
         path.unlink(missing_ok=True)
@@ -61,24 +61,24 @@ def save_diff(workspace: Workspace, folder: Path, name: str) -> str:
     return f"{DIFFS}/{name}.diff"
 
 
-def diff_of(workspace: Workspace) -> bytes:
+def diff_of(workspace: TaskWorkspace) -> bytes:
     """The patch; empty without changes. Raises `OSError` if the workspace cannot be listed."""
     parts: list[bytes] = []
     size = 0
     changes, skipped = _changes(workspace)
-    left_out = [f"{shown_name(path)}: {reason}" for path, reason in skipped.items()]
+    left_out = [f"{display_name(path)}: {reason}" for path, reason in skipped.items()]
     too_large = f"the patch would be larger than {SIZE_LIMIT >> 20} MiB"
     for change in changes:
         if change.old is None and change.new is not None and SIZE_LIMIT - size < change.new.size <= SIZE_LIMIT:
-            left_out.append(f"{shown_name(change.path)}: {too_large}")  # unread: there may be any number of them
+            left_out.append(f"{display_name(change.path)}: {too_large}")  # unread: there may be any number of them
             continue
         try:
             part = _patch(workspace, change)
         except OSError as error:
-            left_out.append(f"{shown_name(change.path)}: {error.strerror}")
+            left_out.append(f"{display_name(change.path)}: {error.strerror}")
             continue
         if size + len(part) > SIZE_LIMIT:
-            left_out.append(f"{shown_name(change.path)}: {too_large}")
+            left_out.append(f"{display_name(change.path)}: {too_large}")
             continue
         size += len(part)
         parts.append(part)
@@ -91,9 +91,9 @@ def _notes(left_out: list[str]) -> bytes:
     return "".join(f"# not in this patch: {line}\n" for line in [*left_out[:NAMED], *more]).encode()
 
 
-def _changes(workspace: Workspace) -> tuple[list[_Change], Skipped]:
-    """The changes, deletions first: a folder may have taken the place of a file. And what cannot be listed any more:
-    files below it do not count as deleted."""
+def _changes(workspace: TaskWorkspace) -> tuple[list[_Change], Skipped]:
+    """The changes, deletions first: a folder may have taken the place of a file. And the folders that can no longer be
+    listed: files below them do not count as deleted."""
     before, hidden_before = _files(str(workspace.snapshot))
     after, skipped = _files(str(workspace.path))
     hidden = tuple(f"{path}{os.sep}" for path in skipped)
@@ -111,7 +111,7 @@ def _changes(workspace: Workspace) -> tuple[list[_Change], Skipped]:
     }
 
 
-def _files(root: str) -> tuple[dict[str, Entry], Skipped]:
+def _files(root: str) -> tuple[dict[str, TreeEntry], Skipped]:
     """The files and links by their paths, and what cannot be listed, without `.git`. Pipes, sockets and devices are
     neither."""
     tree = scan(root)
@@ -124,20 +124,20 @@ def _counts(path: str) -> bool:
     return ".git" not in path.split(os.sep)
 
 
-def _is_untouched(old: Entry, new: Entry, made_ns: int) -> bool:
+def _is_untouched(old: TreeEntry, new: TreeEntry, made_ns: int) -> bool:
     """Whether a file is certainly as it was: nothing that any write changes has changed since the copy was made."""
     is_alike = (old.mode, old.size, old.mtime_ns, old.target) == (new.mode, new.size, new.mtime_ns, new.target)
     return is_alike and new.ctime_ns < made_ns - SLACK_NS
 
 
-def _patch(workspace: Workspace, change: _Change) -> bytes:
+def _patch(workspace: TaskWorkspace, change: _Change) -> bytes:
     """Raises `OSError`."""
     old = None if change.old is None else _side(workspace.snapshot, change.old)
     new = None if change.new is None else _side(workspace.path, change.new)
     return file_patch(os.fsencode(change.path), old, new)
 
 
-def _side(root: Path, entry: Entry) -> Side:
+def _side(root: Path, entry: TreeEntry) -> Side:
     mode = git_mode(entry.mode)
     if not entry.is_file:
         return Side(mode, os.fsencode(entry.target))
@@ -148,7 +148,7 @@ RULES = ".gitignore"
 RULES_LIMIT = 1024 * 1024
 """Maximum size of a file of rules in bytes. A larger one does not count."""
 RULES_TOTAL = 16 * 1024 * 1024
-"""Maximum size of all files of rules in bytes. Those beyond it do not count: many may be one by hard links."""
+"""Maximum size of all files of rules in bytes. Further files do not count: many may be one by hard links."""
 INDEX_LIMIT = 64 * 1024 * 1024
 """Maximum size of the index in bytes. A larger one does not count."""
 GIT_S = 60.0

@@ -40,13 +40,13 @@ def git_mode(mode: int) -> int:
 
 
 def file_patch(path: bytes, old: Side | None, new: Side | None) -> bytes:
-    """The change of one file; None is a side without it. Empty if nothing has changed. What was a file and is a link
-    now is deleted and made anew."""
+    """The change of one file; None is a side without it. Empty if nothing has changed. A file that has become a
+    link is deleted and made anew."""
     if old == new:
         return b""
     if old is not None and new is not None and (old.mode == LINK) != (new.mode == LINK):
         return file_patch(path, old, None) + file_patch(path, None, new)
-    left, right = quoted(b"a/" + path), quoted(b"b/" + path)
+    left, right = quote_name(b"a/" + path), quote_name(b"b/" + path)
     head = [b"diff --git %s %s\n" % (left, right), *_modes(old, new)]
     before, after = b"" if old is None else old.data, b"" if new is None else new.data
     if before != after or old is None or new is None:
@@ -77,12 +77,12 @@ def _blob(side: Side | None) -> bytes:
     return hashlib.sha1(head + side.data, usedforsecurity=False).hexdigest().encode()
 
 
-def shown_name(path: str) -> str:
+def display_name(path: str) -> str:
     """A path for people: as it is, or as git quotes it if it has bytes that are not UTF-8 or cannot be printed."""
-    return path if path.isprintable() else quoted(os.fsencode(path)).decode()
+    return path if path.isprintable() else quote_name(os.fsencode(path)).decode()
 
 
-def quoted(name: bytes) -> bytes:
+def quote_name(name: bytes) -> bytes:
     """A name as it is, or in quotes if it has other than printable ASCII characters. A folder whose name ends in a
     space is in quotes too: `git apply` does not take it otherwise, not even from `git diff`."""
     if all(32 <= sign < 127 and sign not in b'"\\' for sign in name) and b" /" not in name:

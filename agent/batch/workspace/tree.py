@@ -1,4 +1,4 @@
-"""What is in a folder, by paths relative to it: files, folders and links, with the facts that tell a change."""
+"""The content of a folder, by paths relative to it: files, folders and links, with the facts that tell a change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Skipped = dict[str, str]
 """Paths relative to the folder, with the reason for each."""
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     path: str
     """Relative to the folder."""
     mode: int
@@ -40,7 +40,7 @@ class Entry(NamedTuple):
 
 
 class Tree(msgspec.Struct, frozen=True):
-    entries: list[Entry]
+    entries: list[TreeEntry]
     """Each folder before what is in it; the folder itself is not among them."""
     skipped: Skipped
     """Files and folders that cannot be listed or copied."""
@@ -49,7 +49,7 @@ class Tree(msgspec.Struct, frozen=True):
 def scan(root: str, rundir: tuple[int, int] | None = None) -> Tree:
     """All that is in the folder. With `rundir`, the device and inode of a batch's folder, that folder does not count,
     nor does anything in the folders of other batches. Raises `OSError` if the folder itself cannot be listed."""
-    entries: list[Entry] = []
+    entries: list[TreeEntry] = []
     skipped: Skipped = {}
     waiting = [""]
     while waiting:
@@ -81,7 +81,7 @@ def scan(root: str, rundir: tuple[int, int] | None = None) -> Tree:
     return Tree(entries, skipped)
 
 
-def _entry(root: str, path: str, rundir: tuple[int, int] | None) -> Entry | str | None:
+def _entry(root: str, path: str, rundir: tuple[int, int] | None) -> TreeEntry | str | None:
     """None for what does not count; a text for what is neither file, folder nor link."""
     whole = os.path.join(root, path)
     found = os.lstat(whole)
@@ -91,7 +91,7 @@ def _entry(root: str, path: str, rundir: tuple[int, int] | None) -> Entry | str 
     if kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
         return SPECIAL.get(kind, "a device")
     target = os.readlink(whole) if kind == stat.S_IFLNK else ""
-    return Entry(
+    return TreeEntry(
         path, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino,
         found.st_blocks * 512, target,
     )  # fmt: skip

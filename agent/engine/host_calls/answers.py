@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agent.engine.host_calls.sent_prompts import SendRefusedError, SentPrompt, check
-from agent.engine.host_calls.workspace import WorkspaceError
+from agent.engine.host_calls.sent_prompts import SendRefusedError, SentPrompt, check_sent_prompt
+from agent.engine.host_calls.workspace import SessionWorkspaceError
 from supervisor.discovery.found_extension import Scope
 from supervisor.home.repository import repository_root
 from supervisor.home.safe_files import read_start
@@ -16,7 +16,7 @@ from wire.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agent.engine.host_calls.workspace import Workspace
+    from agent.engine.host_calls.workspace import SessionWorkspace
     from agent.engine.session import EngineSession
     from agent.run.conversation import Conversation
     from agent.run.limits import Spending
@@ -32,7 +32,7 @@ LEFT = "another session has taken the place of the one that this process belongs
 NO_RELOAD = "this run reloads no extensions for an extension: start it with --copilot, or use zot ext reload"
 
 
-class RefusedError(Exception):
+class CallRefusedError(Exception):
     """A call is not carried out; the text says why."""
 
 
@@ -43,7 +43,7 @@ class Agent(Protocol):
     session: EngineSession
     conversation: Conversation
     spending: Spending
-    workspace: Workspace
+    workspace: SessionWorkspace
     cwd: str
     prompts: int
     """That have begun."""
@@ -98,9 +98,9 @@ class HostCalls:
         """Answers one call of an extension."""
         try:
             if isinstance(call, ABOUT_PROMPTS) and self.is_of_left_session(extension, answer.since):
-                raise RefusedError(LEFT)
+                raise CallRefusedError(LEFT)
             value = self._handlers[type(call)](extension, call)
-        except (RefusedError, SendRefusedError, WorkspaceError) as error:
+        except (CallRefusedError, SendRefusedError, SessionWorkspaceError) as error:
             answer.refuse(str(error))
         else:
             answer.give(value)
@@ -113,7 +113,7 @@ class HostCalls:
 
     def _send(self, extension: Extension, call: calls.SendPrompt) -> None:
         prompt = SentPrompt(call.text, call.files, extension.name)
-        check(prompt)
+        check_sent_prompt(prompt)
         try:
             self.on_prompt(prompt)
         except SendRefusedError as error:
@@ -133,14 +133,14 @@ class HostCalls:
     def _switch_model(self, extension: Extension, call: calls.SwitchModel) -> None:
         model = call.model.strip()
         if not model:
-            raise RefusedError("the name of the model is empty")
+            raise CallRefusedError("the name of the model is empty")
         before = self._agent.model
         if model == before:
             return
         try:
             self._agent.set_model(model)
         except ValueError as error:
-            raise RefusedError(str(error)) from None
+            raise CallRefusedError(str(error)) from None
         self._on_notice(extension, "warning", f"it has switched the model from {before} to {one_line(model, 200)}")
 
     # --- the session ----------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class HostCalls:
     def _rename(self, _extension: Extension, call: calls.SetSessionName) -> None:
         name = one_line(call.name.strip(), NAME_LENGTH)
         if not name:
-            raise RefusedError("the name is empty")
+            raise CallRefusedError("the name is empty")
         self._agent.conversation.rename(name)
 
     def _place(self, _extension: Extension, _call: calls.GetWorkspace) -> dict[str, Any]:
@@ -208,7 +208,7 @@ class HostCalls:
 
     def _reload(self, extension: Extension, _call: calls.ReloadExtensions) -> None:
         if why_not := self.on_reload(extension.manifest.dialect):
-            raise RefusedError(why_not)
+            raise CallRefusedError(why_not)
 
 
 def _no_prompts(_prompt: SentPrompt) -> None:
@@ -221,8 +221,8 @@ BRANCH = "ref: refs/heads/"
 
 
 def git_place(folder: str) -> tuple[str | None, str | None]:
-    """The root of the repository that the folder is in, and the branch; None for what there is not, as the branch while
-    a single commit is checked out."""
+    """The root of the repository that the folder is in, and the branch; None for a missing one, as the branch while a
+    single commit is checked out."""
     root = repository_root(Path(folder))
     if root is None:
         return None, None

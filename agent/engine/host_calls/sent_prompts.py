@@ -26,7 +26,7 @@ class SendRefusedError(Exception):
     """The prompt is not taken; the text says why."""
 
 
-def check(prompt: SentPrompt) -> None:
+def check_sent_prompt(prompt: SentPrompt) -> None:
     """Raises `SendRefusedError` for a prompt that says nothing, and for one that is too large."""
     if not prompt.text.strip() and not prompt.files:
         raise SendRefusedError("the prompt is empty")
@@ -36,7 +36,7 @@ def check(prompt: SentPrompt) -> None:
         raise SendRefusedError(f"the prompt has more than {CHARACTERS_MOST >> 20} Mi characters")
 
 
-class Allowance:
+class SendAllowance:
     """How many prompts may still be sent."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class SentPrompts:
 
     def __init__(self) -> None:
         self._waiting: deque[SentPrompt] = deque()
-        self._allowance = Allowance()
+        self._allowance = SendAllowance()
         self._closed = ""
 
     @property

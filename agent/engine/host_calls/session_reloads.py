@@ -31,8 +31,7 @@ class SessionReloads:
         """When a session was left last."""
 
     def leave(self, keep: Callable[[str], None], then: SessionSource) -> None:
-        """Another session takes the place of this one: reloads the extensions whose dialect wants that. Does not
-        wait."""
+        """Another session takes the place of this one: reloads extensions whose dialect wants that. Does not wait."""
         self._ask(keep, then)
         if self._patience_s() is None:
             return

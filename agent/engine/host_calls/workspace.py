@@ -1,5 +1,4 @@
-"""The workspace of a session: a folder in which its extensions keep notes and files. Nothing outside of it is read or
-written here."""
+"""The workspace of a session: a folder for notes and files of its extensions. Reads and writes nothing outside it."""
 
 from __future__ import annotations
 
@@ -28,11 +27,11 @@ NAME_BYTES = 4096
 """Of a path."""
 
 
-class WorkspaceError(Exception):
+class SessionWorkspaceError(Exception):
     """A file of the workspace cannot be used so; the text names it and says why."""
 
 
-class Workspace:
+class SessionWorkspace:
     """The folder of one session. It is made by `make`, or by the first file that is written."""
 
     def __init__(self, home: Path, session: str, file: Path | None = None) -> None:
@@ -46,7 +45,7 @@ class Workspace:
         self._has_failed = False
 
     def make(self) -> None:
-        """Makes the folder if it is not there. Raises `WorkspaceError`."""
+        """Makes the folder if it is not there. Raises `SessionWorkspaceError`."""
         import supervisor.home.delete_tree  # noqa: F401  (the end needs it, and is not to import anything)
 
         sweep(self._home)
@@ -55,7 +54,7 @@ class Workspace:
             private_folder(self.path)
             since = datetime.now(UTC) if is_new else datetime.fromtimestamp(self.path.stat().st_ctime, UTC)
         except OSError as error:
-            raise WorkspaceError(f"{self.path}: the workspace cannot be made: {error.strerror}") from None
+            raise SessionWorkspaceError(f"{self.path}: the workspace cannot be made: {error.strerror}") from None
         self.created_at = self.created_at or since.isoformat()
 
     def make_once(self) -> str:
@@ -64,7 +63,7 @@ class Workspace:
             return ""
         try:
             self.make()
-        except WorkspaceError as error:
+        except SessionWorkspaceError as error:
             self._has_failed = True
             return str(error)
         return ""
@@ -80,7 +79,7 @@ class Workspace:
     # --- files ----------------------------------------------------------------------------------------------
 
     def files(self, folder: str) -> list[str]:
-        """As in `host_calls.ListFiles`. Links and what is no file are left out. Raises `WorkspaceError`."""
+        """As in `host_calls.ListFiles`. Links and what is no file are left out. Raises `SessionWorkspaceError`."""
         top = self._within(folder, may_be_top=True)
         found: list[str] = []
         self._look(str(top), "", found, PARTS, LOOKS)
@@ -94,7 +93,7 @@ class Workspace:
         except (FileNotFoundError, NotADirectoryError):
             return left
         except OSError as error:
-            raise WorkspaceError(f"{folder}: cannot be read: {error.strerror}") from None
+            raise SessionWorkspaceError(f"{folder}: cannot be read: {error.strerror}") from None
         left -= len(inside)
         for entry in inside:
             if len(found) >= LISTED:
@@ -107,52 +106,52 @@ class Workspace:
 
     def read(self, path: str) -> tuple[str, str | None]:
         """The absolute path and the text, None if there is no such file. Bytes that are no UTF-8 become U+FFFD. Raises
-        `WorkspaceError`."""
+        `SessionWorkspaceError`."""
         file = self._within(path)
         try:
             return str(file), read_file(file, FILE_BYTES).decode("utf-8", "replace")
         except (FileNotFoundError, NotADirectoryError):
             return str(file), None
         except OSError as error:
-            raise WorkspaceError(f"{path}: cannot be read: {error.strerror}") from None
+            raise SessionWorkspaceError(f"{path}: cannot be read: {error.strerror}") from None
 
     def write(self, path: str, content: str) -> None:
-        """Raises `WorkspaceError`."""
+        """Raises `SessionWorkspaceError`."""
         file = self._within(path)
         data = content.encode("utf-8", "replace")
         if len(data) > FILE_BYTES:
-            raise WorkspaceError(f"{path}: {len(data):,} bytes; a file may have {FILE_BYTES:,}")
+            raise SessionWorkspaceError(f"{path}: {len(data):,} bytes; a file may have {FILE_BYTES:,}")
         self.make()
         try:
             private_folder(file.parent)
             if os.path.lexists(file) and not stat.S_ISREG(os.lstat(file).st_mode):
-                raise WorkspaceError(f"{path}: it is there, and is no file")
+                raise SessionWorkspaceError(f"{path}: it is there, and is no file")
             replace_file(file, data, 0o600, durable=False)
         except OSError as error:
-            raise WorkspaceError(f"{path}: cannot be written: {error.strerror}") from None
+            raise SessionWorkspaceError(f"{path}: cannot be written: {error.strerror}") from None
 
     def remove(self, path: str) -> None:
-        """Raises `WorkspaceError`."""
+        """Raises `SessionWorkspaceError`."""
         try:
             os.unlink(self._within(path))
         except (FileNotFoundError, NotADirectoryError):
             pass
         except OSError as error:
-            raise WorkspaceError(f"{path}: cannot be removed: {error.strerror}") from None
+            raise SessionWorkspaceError(f"{path}: cannot be removed: {error.strerror}") from None
 
     def _within(self, path: str, *, may_be_top: bool = False) -> Path:
-        """The file of this name, without a link on the way. Raises `WorkspaceError` for a name that leads out."""
+        """The file of this name, without a link on the way. Raises `SessionWorkspaceError` if it leads out."""
         parts = [part for part in path.split("/") if part not in ("", ".")]
         shown = path[:200]
         if "\0" in path or len(path.encode("utf-8", "surrogatepass")) > NAME_BYTES or len(parts) > PARTS:
-            raise WorkspaceError(f"{shown!r}: no such name can be in a workspace")
+            raise SessionWorkspaceError(f"{shown!r}: no such name can be in a workspace")
         if path.startswith("/") or ".." in parts:
-            raise WorkspaceError(f"{shown}: it is not in the workspace; give a path relative to it")
+            raise SessionWorkspaceError(f"{shown}: it is not in the workspace; give a path relative to it")
         if not parts and not may_be_top:
-            raise WorkspaceError("the path is empty")
+            raise SessionWorkspaceError("the path is empty")
         place = self.path
         for part in parts:
             place = place / part
             if place.is_symlink():
-                raise WorkspaceError(f"{shown}: there is a link on the way, which may lead out of the workspace")
+                raise SessionWorkspaceError(f"{shown}: there is a link on the way, which may lead out of the workspace")
         return place

@@ -39,7 +39,7 @@ def has_stand_ins() -> bool:
 
 
 def load_whole_sdk() -> None:
-    """Replaces an SDK with stand-ins by the whole one. What was made with the old one must be made again."""
+    """Replaces an SDK with stand-ins by the whole one. Objects made with the old one must be made again."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, StandInFinder)]
     for name in [name for name in sys.modules if name == "anthropic" or name.startswith("anthropic.")]:
         del sys.modules[name]

@@ -14,9 +14,9 @@ from agent.model.failure import (
     fault_of_connection,
     kind_of_status,
     kind_of_type,
+    reply_too_large,
     retry_after_s,
     should_retry,
-    too_large,
 )
 from agent.model.sdk_import.stand_ins import StandInTouchedError
 from agent.model.worker import tls
@@ -192,7 +192,7 @@ class BoundedBody:
                     (lines, EVENT_LINES, "lines in one event"),
                 ):
                     if count > most:
-                        raise too_large(f"{most} {what}")
+                        raise reply_too_large(f"{most} {what}")
 
 
 def _bound_error_body(response: httpx2.Response) -> None:

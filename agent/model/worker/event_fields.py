@@ -23,7 +23,7 @@ QUOTED = 60
 Fields = dict[str, Any]
 
 
-def invalid(fault: str) -> ModelError:
+def invalid_reply(fault: str) -> ModelError:
     """The error for a reply that breaks the rules of the Messages API."""
     return ModelError(ErrorKind.PROTOCOL, f"the model's reply is not valid: {fault}")
 
@@ -83,7 +83,7 @@ def tokens(owner: Mapping[str, Any], name: str, path: str) -> int:
 
 def _wrong(owner: Mapping[str, Any], name: str, path: str, wanted: str) -> ModelError:
     found = _shown(owner[name]) if name in owner else "missing"
-    return invalid(f"{path}{name} must be {wanted}, not {found}")
+    return invalid_reply(f"{path}{name} must be {wanted}, not {found}")
 
 
 def _shown(value: object) -> str:

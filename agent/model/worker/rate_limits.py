@@ -1,4 +1,4 @@
-"""What the headers of an answer say of the provider's rate limits. Pure.
+"""Reads the provider's rate limits from the headers of an answer. Pure.
 
 The model worker imports this file and must start fast, so it imports neighbours and the standard library only.
 """
@@ -29,8 +29,8 @@ _COUNT = re.compile(r"[0-9]{1,12}")
 
 
 def limits(headers: Mapping[str, str]) -> dict[str, Any]:
-    """The field `limits` of a line, as `agent.cassette.reply_lines.Limits` describes it. What is missing or makes no
-    sense is left out."""
+    """The field `limits` of a line, as `agent.cassette.reply_lines.Limits` describes it. A missing or senseless
+    value is left out."""
     now = _now(headers)
     found: dict[str, Any] = {}
     for field, name in NAMES.items():

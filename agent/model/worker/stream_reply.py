@@ -9,9 +9,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agent.model.failure import too_large
+from agent.model.failure import reply_too_large
 from agent.model.worker import event_fields
-from agent.model.worker.event_fields import invalid
+from agent.model.worker.event_fields import invalid_reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -75,7 +75,7 @@ class StreamedReply:
         """Takes the next event and yields the lines for it. Raises ModelError."""
         self._events += 1
         if self._events > REPLY_EVENTS:
-            raise too_large(f"{REPLY_EVENTS} events")
+            raise reply_too_large(f"{REPLY_EVENTS} events")
         match event_fields.text(event, "type", ""):
             case "message_start":
                 yield from self._start(event)
@@ -95,14 +95,14 @@ class StreamedReply:
 
     def _start(self, event: Mapping[str, Any]) -> Iterator[Line]:
         if self.started:
-            raise invalid("message_start comes twice")
+            raise invalid_reply("message_start comes twice")
         self.started = True
         self._count(event_fields.fields(event, "message", ""), "message.")
         yield {"type": "message_start", "usage": dict(self.usage)}
 
     def _end(self) -> Iterator[Line]:
         if self.stop_reason is None:
-            raise invalid("stop_reason must be text, not null")
+            raise invalid_reply("stop_reason must be text, not null")
         for block in self._blocks.values():
             yield from self._close(block)
         self.ended = True
@@ -111,9 +111,9 @@ class StreamedReply:
         index = event_fields.position(event, "index")
         path = f"content[{index}]"
         if index in self._blocks:
-            raise invalid(f"{path} starts twice")
+            raise invalid_reply(f"{path} starts twice")
         if len(self._blocks) >= REPLY_BLOCKS:
-            raise too_large(f"{REPLY_BLOCKS} blocks")
+            raise reply_too_large(f"{REPLY_BLOCKS} blocks")
         path += "."
         start = event_fields.fields(event, "content_block", path)
         block = _Block(event_fields.text(start, "type", path), path)
@@ -132,9 +132,9 @@ class StreamedReply:
                 block.name = event_fields.short_name(start, "name", path)
                 block.input = event_fields.fields_or_nothing(start, "input", path)
                 if block.id in self._call_ids:
-                    raise invalid(f"{path}id {json.dumps(block.id)} is that of another call")
+                    raise invalid_reply(f"{path}id {json.dumps(block.id)} is that of another call")
                 if len(self._call_ids) >= REPLY_CALLS:
-                    raise too_large(f"{REPLY_CALLS} tool calls")
+                    raise reply_too_large(f"{REPLY_CALLS} tool calls")
                 self._call_ids.add(block.id)
                 yield {"type": "tool_use_start", "call_id": block.id, "name": block.name}
             case _:
@@ -145,12 +145,12 @@ class StreamedReply:
     def _extend(self, event: Mapping[str, Any]) -> Iterator[Line]:
         index = event_fields.position(event, "index")
         if index not in self._blocks:
-            raise invalid(f"content[{index}] has a delta before its start")
+            raise invalid_reply(f"content[{index}] has a delta before its start")
         block = self._blocks[index]
         if block is None:
             return
         if not block.is_open:
-            raise invalid(f"content[{index}] has a delta after its end")
+            raise invalid_reply(f"content[{index}] has a delta after its end")
         delta, path = event_fields.fields(event, "delta", block.path), f"{block.path}delta."
         match block.type, event_fields.text(delta, "type", path):
             case "text", "text_delta":
@@ -171,7 +171,7 @@ class StreamedReply:
                 try:
                     arguments = json.dumps(block.input)
                 except RecursionError:
-                    raise invalid(f"{block.path}input is nested too deeply") from None
+                    raise invalid_reply(f"{block.path}input is nested too deeply") from None
                 yield from self._append_arguments(block, arguments)
             yield {"type": "tool_use_end", "call_id": block.id}
         block.is_open = False
@@ -187,7 +187,7 @@ class StreamedReply:
     def _counted(self, text: str) -> str:
         self._characters += len(text)
         if self._characters > REPLY_CHARACTERS:
-            raise too_large(f"{REPLY_CHARACTERS} characters")
+            raise reply_too_large(f"{REPLY_CHARACTERS} characters")
         return text
 
     def _count(self, owner: Mapping[str, Any], path: str) -> None:

@@ -69,7 +69,7 @@ OWN_API = "anthropic"
 CUSTOM_HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
 """Often has the key of a gateway to Anthropic's API; no other provider gets it."""
 SHORTEST_SECRET = 8
-"""Characters. What is given to a server without keys, such as `x` or `none`, is a part of many words."""
+"""Minimum length in characters. A stand-in for a key, such as `x` or `none`, is a part of many words."""
 
 
 class Worker:

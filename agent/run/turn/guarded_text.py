@@ -1,4 +1,4 @@
-"""What readers may see of a text that the model has written: guards of messages see it before anyone else."""
+"""Asks the guards of messages about a text of the model, before any reader gets it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
 
 
-class Said(msgspec.Struct, frozen=True):
-    """What readers may see of a text."""
+class GuardedText(msgspec.Struct, frozen=True):
+    """A text as readers may see it."""
 
     text: str = ""
     is_rewritten: bool = False
@@ -23,14 +23,14 @@ class Said(msgspec.Struct, frozen=True):
     """Why a guard withheld it; None if none did."""
 
 
-def text_after_guards(text: str, supervisor: Supervisor, abort: Abort) -> Said:
-    """What the guards let through. After an abort they are not asked, so a text that one wants to see is withheld."""
+def guard_text(text: str, supervisor: Supervisor, abort: Abort) -> GuardedText:
+    """The text that the guards let through. After an abort they are not asked, so a text that one wants is withheld."""
     if not text or not supervisor.may_guard("assistant_message"):
-        return Said(text)
+        return GuardedText(text)
     if abort.requested:
-        return Said(blocked=abort.reason)
+        return GuardedText(blocked=abort.reason)
     judgement = supervisor.intercept(frames.Event("assistant_message", text=text))
     if judgement.is_blocked:
-        return Said(blocked=judgement.reason)
+        return GuardedText(blocked=judgement.reason)
     visible = text if judgement.text is None else judgement.text
-    return Said(visible, is_rewritten=visible != text)
+    return GuardedText(visible, is_rewritten=visible != text)

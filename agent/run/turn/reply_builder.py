@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agent.transcript import Block
 
 WINDOW_FULL = "model_context_window_exceeded"
-"""The stop reason of a reply that did not fit into the window any more."""
+"""The stop reason of a reply that did not fit into the rest of the window."""
 STOPS = {
     "end_turn": "end_turn",
     "stop_sequence": "end_turn",
@@ -40,7 +40,7 @@ Line = dict[str, Any]
 
 
 def may_pass(error: Line) -> bool:
-    """Whether the request of an `error` line may succeed when it is made once more. What the server says of that
+    """Whether the request of an `error` line may succeed when it is made once more. The server's word on that
     counts first. A 429 is final: whoever sends requests has waited for those that pass."""
     told = (error.get("limits") or {}).get("should_retry")
     status = error.get("status")
@@ -66,8 +66,7 @@ class ModelReply(msgspec.Struct, frozen=True):
     is_too_long: bool = False
     """Whether the request, or the request with this reply, was too long for the model or its server."""
     may_pass: bool = False
-    """Whether the same prompt may end better when it is sent once more. Not so if the model itself has ended the reply:
-    it is paid for."""
+    """Whether the same prompt may end better if sent again. Never if the model has ended the reply: it is paid for."""
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:

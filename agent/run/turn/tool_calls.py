@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.output import event_content
-from agent.tools.extension_result import failed, parts_of, within_bounds
+from agent.tools.extension_result import error_result, limit_parts, parts_of
 from agent.transcript import Image, Text, ToolResult
 from supervisor.calls.guard_chain import UNTOUCHED
 from supervisor.calls.guarded_call import CallStep, GuardedCall
@@ -136,7 +136,7 @@ class ToolCalls:
         return result
 
     def _judge(self, guarded: GuardedCall) -> CallStep:
-        """Asks the guards of this step, and returns the next one. After an abort nobody is asked, and nobody about an
+        """Asks the guards of this step, and returns the next one. After an abort none is asked, and none about an
         error once the prompt is to end."""
         step = guarded.step
         is_unasked = step is CallStep.RECOVERY and self.ended
@@ -151,11 +151,11 @@ class ToolCalls:
         """The result that the model, readers and observers get. `ran` is that of the tool, None if it has not run."""
         if guarded.step is CallStep.REVIEW:
             self._judge(guarded)
-        result = failed(call.id, guarded.failure) if ran is None or guarded.failure else ran
+        result = error_result(call.id, guarded.failure) if ran is None or guarded.failure else ran
         if (changed := guarded.changed) is not None:
             parts, is_bad = parts_of(changed.content, f"guards/{call.name}")
             is_error = result.is_error if changed.is_error is None else changed.is_error
-            rewritten = ToolResult(call.id, within_bounds(parts) or (Text(""),), is_error or is_bad)
+            rewritten = ToolResult(call.id, limit_parts(parts) or (Text(""),), is_error or is_bad)
             result = self._toolbox.fit_images(call, rewritten, self._event_writer.wait)
         return self._fitted(with_context(result, *guarded.contexts))
 
@@ -168,7 +168,9 @@ class ToolCalls:
         self._left -= size
         if self._left >= 0 or size <= SHORT_RESULT:
             return result
-        return failed(result.call_id, f"the call has run, but its result of {size} characters is left out: {FULL}")
+        return error_result(
+            result.call_id, f"the call has run, but its result of {size} characters is left out: {FULL}"
+        )
 
 
 def with_context(result: ToolResult, *contexts: str) -> ToolResult:

@@ -8,7 +8,7 @@ import msgspec
 
 from agent.model.request import build_params
 from agent.output import event_content
-from agent.run.turn.guarded_text import Said, text_after_guards
+from agent.run.turn.guarded_text import GuardedText, guard_text
 from agent.run.turn.reply_builder import ModelReply, ReplyBuilder
 from agent.run.turn.tool_calls import ToolCalls
 from agent.transcript import Block, Message, Text, now, text_of
@@ -66,7 +66,7 @@ class Turns:
         self._conversation = conversation
         self._abort = abort
         self._tool_calls = ToolCalls(supervisor, toolbox, event_writer, abort)
-        self.said = Said()
+        self.said = GuardedText()
         """By the last reply."""
         self.text = ""
         """The last text of the prompt that readers may see."""
@@ -119,7 +119,7 @@ class Turns:
         self._supervisor.tell(frames.Event("usage", model=model, tokens=frames.Tokens(**counts)))
 
     def forget_reply(self) -> None:
-        """Takes back the text of the last reply, which is no part of the conversation any more."""
+        """Takes back the text of the last reply, which is no longer a part of the conversation."""
         self.text = self._text_before
 
     def take_back_reply(self) -> None:
@@ -168,7 +168,7 @@ class Turns:
 
     def _finish_reply(self, builder: ReplyBuilder, reply: ModelReply, model: str, *, started: bool) -> None:
         """The transcript keeps the original text; readers and observers get what the guards let through."""
-        self.said = said = text_after_guards(text_of(reply.kept), self._supervisor, self._abort)
+        self.said = said = guard_text(text_of(reply.kept), self._supervisor, self._abort)
         for record in builder.release(said.text):
             self._event_writer.emit(record)
         if started:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def shown(transcribed: Iterable[transcript.Message], *, full: bool) -> tuple[messages.Message, ...]:
+def client_messages(transcribed: Iterable[transcript.Message], *, full: bool) -> tuple[messages.Message, ...]:
     """The messages as zot shows them; with `full` nothing is left out."""
     return tuple(
         messages.Message(

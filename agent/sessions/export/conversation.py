@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.sessions.export.wording import compaction_text
+from agent.sessions.export.labels import compaction_text
 from agent.transcript import Image, Role, Text, Thinking, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from agent.sessions.reading.history import History
 
 
-class Result(msgspec.Struct):
+class ResultPart(msgspec.Struct):
     content: tuple[Text | Image, ...]
     is_error: bool = False
     tool: str = ""
@@ -23,23 +23,23 @@ class Result(msgspec.Struct):
     """Whether it is the result of a call that stands before it."""
 
 
-class Call(msgspec.Struct):
+class CallPart(msgspec.Struct):
     name: str
     args: bytes
-    result: Result | None = None
+    result: ResultPart | None = None
 
 
-class Note(msgspec.Struct):
+class NotePart(msgspec.Struct):
     """Something beside the conversation: a retry, an error, a part that is left out."""
 
     text: str
     is_bad: bool = False
 
 
-Part = Text | Image | Thinking | Call | Result | Note
+Part = Text | Image | Thinking | CallPart | ResultPart | NotePart
 
 
-class Entry(msgspec.Struct):
+class ConversationEntry(msgspec.Struct):
     """A message of a session, or a turn of a run."""
 
     role: Role
@@ -49,37 +49,37 @@ class Entry(msgspec.Struct):
     time: str = ""
 
 
-class Summary(msgspec.Struct):
+class SummaryEntry(msgspec.Struct):
     """Here the session was compacted: from here on a summary stands for what was before."""
 
     title: str
     texts: list[str]
 
 
-def conversation_of(history: History) -> list[Entry | Summary]:
+def conversation_of(history: History) -> list[ConversationEntry | SummaryEntry]:
     """The messages of a session, and where it was compacted. The result of a call is the first one of its id in a later
     message."""
     calls = (block for message in history.messages for block in message.content if isinstance(block, ToolCall))
     tools = {call.id: call.name for call in calls}
-    waiting: dict[str, tuple[int, Call]] = {}
-    steps: list[Entry | Summary] = []
+    waiting: dict[str, tuple[int, CallPart]] = {}
+    steps: list[ConversationEntry | SummaryEntry] = []
     for step in history.steps():
         if not isinstance(step, tuple):
             first = step.messages[0].content if step.messages else ()
             texts = [block.text for block in first if isinstance(block, Text)]
-            steps.append(Summary(compaction_text(step), texts))
+            steps.append(SummaryEntry(compaction_text(step), texts))
             continue
         number, message = step
-        entry = Entry(message.role, [], number, message.time)
+        entry = ConversationEntry(message.role, [], number, message.time)
         steps.append(entry)
         for block in message.content:
             match block:
                 case ToolCall(id_, name, args):
-                    call = Call(name, args)
+                    call = CallPart(name, args)
                     waiting.setdefault(id_, (number, call))
                     entry.parts.append(call)
                 case ToolResult(id_, content, is_error):
-                    result = Result(content, is_error, tools.get(id_, ""))
+                    result = ResultPart(content, is_error, tools.get(id_, ""))
                     at, asked = waiting.pop(id_, (number, None))
                     if asked is not None and at < number:
                         asked.result, result.has_call = result, True

@@ -9,8 +9,8 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from agent.sessions.export.conversation import Call, Note, Part, Result
-from agent.sessions.export.wording import image_bytes, image_text, visible
+from agent.sessions.export.conversation import CallPart, NotePart, Part, ResultPart
+from agent.sessions.export.labels import image_bytes, image_text, visible
 from agent.sessions.reading.arguments import named_arguments
 from agent.transcript import Image, Text, Thinking
 
@@ -58,11 +58,11 @@ class HtmlParts:
             case Thinking(text):
                 inner = verbatim("text", text) if text else '<p class="note">encrypted by the provider</p>\n'
                 return f'<details class="thinking"><summary>Thinking</summary>\n{inner}</details>\n'
-            case Call():
+            case CallPart():
                 return self._call(part)
-            case Note(text, is_bad):
-                return f'<p class="{"bad" if is_bad else "note"}">{escaped(text)}</p>\n'
-            case Result():
+            case NotePart(text, is_bad):
+                return f'<p class="{"bad" if is_bad else "note"}">{escape_html(text)}</p>\n'
+            case ResultPart():
                 if part.has_call:
                     return ""
                 name = "error" if part.is_error else "result"
@@ -80,7 +80,7 @@ class HtmlParts:
         self._parsed_left -= len(text)
         return f'<div class="prose">\n{self._markdown.render(visible(text))}</div>\n'
 
-    def _call(self, call: Call) -> str:
+    def _call(self, call: CallPart) -> str:
         arguments = named_arguments(call.args)
         first = next((" ".join(visible(value[:1000]).split()) for _, value in arguments if value.strip()), "")
         if len(first) > SUMMARY_CHARACTERS:
@@ -88,22 +88,23 @@ class HtmlParts:
         is_bad = call.result is not None and call.result.is_error
         note = " <em>no result</em>" if call.result is None else " <em>error</em>" if is_bad else ""
         rows = "".join(
-            (f"<h3>{escaped(name[:200])}</h3>\n" if name else "") + verbatim("code", value) for name, value in arguments
+            (f"<h3>{escape_html(name[:200])}</h3>\n" if name else "") + verbatim("code", value)
+            for name, value in arguments
         )
         answer = "" if call.result is None else f"<h3>result</h3>\n{self._result(call.result)}"
         return (
-            f'<details class="tool{" bad" if is_bad else ""}"><summary><b>{escaped(call.name[:200])}</b> '
-            f"<code><bdi>{escaped(first)}</bdi></code>{note}</summary>\n{rows}{answer}</details>\n"
+            f'<details class="tool{" bad" if is_bad else ""}"><summary><b>{escape_html(call.name[:200])}</b> '
+            f"<code><bdi>{escape_html(first)}</bdi></code>{note}</summary>\n{rows}{answer}</details>\n"
         )
 
-    def _result(self, result: Result) -> str:
+    def _result(self, result: ResultPart) -> str:
         parts = [
             verbatim("code", part.text) if isinstance(part, Text) else self._image(part) for part in result.content
         ]
         return "".join(parts) or '<p class="note">empty</p>\n'
 
     def _image(self, image: Image) -> str:
-        label = escaped(image_text(image))
+        label = escape_html(image_text(image))
         size = image_bytes(image)
         if image.mime_type not in IMAGE_TYPES or not _BASE64.fullmatch(image.data):
             return f'<p class="note">[{label}: not shown]</p>\n'
@@ -138,10 +139,10 @@ def verbatim(kind: str, text: str) -> str:
     rest = len(text) - TEXT_CHARACTERS
     cut = f'<p class="note">{rest:,} more characters are left out</p>\n' if rest > 0 else ""
     # A line feed at the start of <pre> is not shown: one more keeps that of the text.
-    return f'<pre class="{kind}" dir="auto">\n{escaped(text[:TEXT_CHARACTERS].rstrip())}</pre>\n{cut}'
+    return f'<pre class="{kind}" dir="auto">\n{escape_html(text[:TEXT_CHARACTERS].rstrip())}</pre>\n{cut}'
 
 
-def escaped(text: str) -> str:
+def escape_html(text: str) -> str:
     """Text as the content of an element or of a quoted attribute."""
     return escape(visible(text), quote=True)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agent.sessions.export.client_messages import shown
+from agent.sessions.export.client_messages import client_messages
 from wire.rpc import sessions
 from wire.text import valid_text
 
@@ -26,9 +26,9 @@ def export_record(history: History) -> sessions.Export:
         **_facts(history.info),
         version=valid_text(history.version),
         summary=valid_text(history.summary),
-        messages=shown(history.messages, full=True),
+        messages=client_messages(history.messages, full=True),
         compactions=tuple(
-            sessions.Compacted(after=each.after, messages=shown(each.messages, full=True))
+            sessions.Compacted(after=each.after, messages=client_messages(each.messages, full=True))
             for each in history.compactions
         ),
         faults=tuple(sessions.Fault(line=fault.line, reason=valid_text(fault.reason)) for fault in history.faults),
@@ -37,7 +37,7 @@ def export_record(history: History) -> sessions.Export:
 
 
 def session_record(info: SessionInfo) -> sessions.Session:
-    """What is known of a session, for a program."""
+    """The facts of a session, for a program."""
     return sessions.Session(**_facts(info), **_file(info))
 
 

@@ -1,13 +1,13 @@
-"""A session as Markdown. What was said stays Markdown, but no text reaches beyond its own message: an open fence is
-closed, and HTML is shown and not carried out."""
+"""A session as Markdown. Texts stay Markdown, but none reaches beyond its own message: an open fence is closed, and
+HTML is shown and not rendered."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from agent.sessions.export.conversation import Call, Entry, Note, Part, Result, conversation_of
-from agent.sessions.export.wording import (
+from agent.sessions.export.conversation import CallPart, ConversationEntry, NotePart, Part, ResultPart, conversation_of
+from agent.sessions.export.labels import (
     ROLES,
     clock_of,
     facts_of,
@@ -47,28 +47,28 @@ def export_markdown(history: History) -> str:
     """The document, with a line feed at its end."""
     parts = list(_head(history))
     for step in conversation_of(history):
-        if isinstance(step, Entry):
+        if isinstance(step, ConversationEntry):
             at = f" · {_plain(clock_of(step.time))}" if step.time else ""
             parts.append(f"## {step.number}. {ROLES[step.role]}{at}")
             parts += (shown for part in step.parts for shown in _part(part))
         else:
-            parts += ["---", f"*{step.title}.*", *(contained(visible(text)) for text in step.texts), "---"]
+            parts += ["---", f"*{step.title}.*", *(contain_markdown(visible(text)) for text in step.texts), "---"]
     parts += ["---", f"{_plain(usage_text(history.info.usage))}"]
     return "\n\n".join(parts) + "\n"
 
 
-def fenced(text: str, language: str = "") -> str:
+def fenced_block(text: str, language: str = "") -> str:
     """The text as a block of code, between fences that are longer than any in it."""
     longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"
 
 
-def contained(text: str) -> str:
+def contain_markdown(text: str) -> str:
     """Markdown that ends where it ends and has no HTML: `<` and `&` outside code are entities, and a block of code has
     fences of its own, also an indented one and one that is still open."""
     if len(text) > PARSED_CHARACTERS:
-        return fenced(text)
+        return fenced_block(text)
     text = text.replace("\r\n", "\n").replace("\r", "\n")  # as the parser counts lines
     shown = _contained(text, keeps_spans=True)
     may_have_html = "`" in text and "<" in text
@@ -84,7 +84,7 @@ def _contained(text: str, *, keeps_spans: bool) -> str:
             has_spans = keeps_spans and token is not None and _are_spans_clear(part)
             shown.append((_OUTSIDE_SPANS if has_spans else _EVERYWHERE).sub(_escaped, part))
         elif token.level == 0:  # an open fence; an indented block, which can belong to a footnote
-            shown.append(fenced(token.content, token.info.replace("`", "").replace("|", "").strip()))
+            shown.append(fenced_block(token.content, token.info.replace("`", "").replace("|", "").strip()))
         elif token.type == "fence":  # some readers see a table in a fence with a |
             head, feed, rest = part.partition("\n")
             shown.append(head.replace("|", "") + feed + rest)
@@ -140,35 +140,35 @@ def _head(history: History) -> Iterator[str]:
         yield f"> {faults}."
     if history.summary:
         yield "## Summary"
-        yield contained(visible(history.summary))
+        yield contain_markdown(visible(history.summary))
 
 
 def _part(part: Part) -> Iterator[str]:
     match part:
         case Text(text):
             if text.strip():
-                yield contained(visible(text).strip("\n"))
+                yield contain_markdown(visible(text).strip("\n"))
         case Image():
             yield f"*[{_plain(image_text(part))}]*"
         case Thinking(text):
             yield "**Thinking**"
-            yield fenced(visible(text), "text") if text else "*[encrypted]*"
-        case Call(name, args):
+            yield fenced_block(visible(text), "text") if text else "*[encrypted]*"
+        case CallPart(name, args):
             yield f"**Call of {_on_a_line(name)}**"
             for argument, value in named_arguments(args):
                 if argument:
                     yield f"{_on_a_line(argument)}:"
-                yield fenced(visible(value), "" if argument else "json")
-        case Result():
+                yield fenced_block(visible(value), "" if argument else "json")
+        case ResultPart():
             yield from _result(part)
-        case Note(text):
+        case NotePart(text):
             yield f"*{_on_a_line(text)}*"
 
 
-def _result(result: Result) -> Iterator[str]:
+def _result(result: ResultPart) -> Iterator[str]:
     yield f"**{'Error' if result.is_error else 'Result'} of {_on_a_line(result.tool or 'a call that is not there')}**"
     for part in result.content:
-        yield fenced(visible(part.text), "text") if isinstance(part, Text) else f"*[{_plain(image_text(part))}]*"
+        yield fenced_block(visible(part.text), "text") if isinstance(part, Text) else f"*[{_plain(image_text(part))}]*"
 
 
 def _on_a_line(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.sessions.load import FAULTS_SHOWN, Fault, opened
+from agent.sessions.load import FAULTS_SHOWN, LineFault, session_descriptor
 from agent.sessions.rows import Compaction, Meta, Row, Summary, Unreadable
 from agent.sessions.store import SessionInfo, describe
 from agent.sessions.torn_line import Lines
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Compacted(msgspec.Struct, frozen=True):
-    """What took the place of the messages before it."""
+class SessionSummary(msgspec.Struct, frozen=True):
+    """A compaction: its summary stands for the messages before it."""
 
     after: int
     """How many messages of the file stand before it."""
@@ -31,14 +31,14 @@ class History(msgspec.Struct, frozen=True):
     """Of the program that began the session; "" where the file does not say."""
     messages: tuple[Message, ...]
     """As they stand in the file, not repaired."""
-    compactions: tuple[Compacted, ...]
-    faults: tuple[Fault, ...]
+    compactions: tuple[SessionSummary, ...]
+    faults: tuple[LineFault, ...]
     """The first lines that were left out."""
     fault_count: int
     summary: str = ""
-    """What a guard has made of the session at its end; the last one counts."""
+    """The summary that a guard has written at the session's end; the last one counts."""
 
-    def steps(self) -> Iterator[tuple[int, Message] | Compacted]:
+    def steps(self) -> Iterator[tuple[int, Message] | SessionSummary]:
         """The messages with their numbers, from 1, and the compactions, in order."""
         waiting = list(self.compactions)
         for number, message in enumerate(self.messages, 1):
@@ -53,15 +53,15 @@ def read_history(path: Path) -> History:
     info = describe(path)
     version, summary = "", ""
     messages: list[Message] = []
-    compactions: list[Compacted] = []
-    faults: list[Fault] = []
+    compactions: list[SessionSummary] = []
+    faults: list[LineFault] = []
     fault_count = 0
     for number, row in rows_of(path):
         match row:
             case Message(content=content) if content:
                 messages.append(row)
             case Compaction(kept):
-                compactions.append(Compacted(len(messages), tuple(message for message in kept if message.content)))
+                compactions.append(SessionSummary(len(messages), tuple(message for message in kept if message.content)))
             case Summary(text):
                 summary = text
             case Meta():
@@ -69,12 +69,12 @@ def read_history(path: Path) -> History:
             case Unreadable(reason):
                 fault_count += 1
                 if len(faults) < FAULTS_SHOWN:
-                    faults.append(Fault(number, reason))
+                    faults.append(LineFault(number, reason))
     return History(info, version, tuple(messages), tuple(compactions), tuple(faults), fault_count, summary)
 
 
 def rows_of(path: Path) -> Iterator[tuple[int, Row]]:
     """The number of each line, from 1, and what it says; blank lines are left out. Raises `SessionError`."""
-    with opened(path) as fd:
+    with session_descriptor(path) as fd:
         for line in Lines(fd):
             yield line.number, line.row

@@ -40,7 +40,7 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 def pattern_of(text: str, *, is_regex: bool, ignore_case: bool) -> re.Pattern[str]:
-    """What to look for. Raises `re.error` for a faulty regular expression."""
+    """The pattern to look for. Raises `re.error` for a faulty regular expression."""
     return re.compile(text if is_regex else re.escape(text), re.MULTILINE | (re.IGNORECASE if ignore_case else 0))
 
 

@@ -6,7 +6,7 @@ import errno
 import os
 from typing import TYPE_CHECKING
 
-from agent.sessions.load import SessionError, load_from, unreadable
+from agent.sessions.load import SessionError, load_from, read_failure
 from agent.sessions.rows import Compaction, Meta, Rename, Row, Unreadable
 from agent.sessions.torn_line import CHUNK, Line, Lines
 from agent.transcript import Message, Text
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from agent.sessions.load import Loaded
+    from agent.sessions.load import LoadedSession
 
 LF = b"\n"
 
 
-class Source:
+class SessionSource:
     """A session file to copy from, which another run may be writing to. Whole rows are read, and nothing else: blank
     lines, lines that are too long and a row that was cut off are left out. Raises `SessionError`."""
 
@@ -33,7 +33,7 @@ class Source:
         self._renamed = ""
         self.first_prompt = ""
         self.message_rows = 0
-        """Those that were read so far."""
+        """The number of messages read so far."""
         self.has_messages = False
         """Whether there is a conversation: messages, or those of a compaction."""
         self._has_meta = False
@@ -44,7 +44,7 @@ class Source:
         """Bytes that were read."""
         self._fd = self._open()
 
-    def __enter__(self) -> Source:
+    def __enter__(self) -> SessionSource:
         return self
 
     def __exit__(
@@ -61,10 +61,10 @@ class Source:
         try:
             fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         except OSError as error:
-            raise unreadable(self.path, error) from None
+            raise read_failure(self.path, error) from None
         if self._size_limit is not None and os.fstat(fd).st_size > self._size_limit:
             os.close(fd)
-            raise unreadable(self.path, OSError(errno.EFBIG, f"larger than {self._size_limit:,} bytes"))
+            raise read_failure(self.path, OSError(errno.EFBIG, f"larger than {self._size_limit:,} bytes"))
         return fd
 
     def lines(self) -> Iterator[tuple[Line, Row]]:
@@ -78,7 +78,7 @@ class Source:
                     yield line, row
             self._size = lines.size
         except OSError as error:
-            raise unreadable(self.path, error) from None
+            raise read_failure(self.path, error) from None
 
     def _take(self, row: Row) -> bool:
         """Notes what a row says. False for one that readers leave out."""
@@ -108,7 +108,7 @@ class Source:
         if not self._has_meta and not self.has_messages:
             raise SessionError(f"{self.path}: no session: it has neither a `meta` row nor messages")
 
-    def load(self) -> Loaded:
+    def load(self) -> LoadedSession:
         """The session as it was when `lines` came to its end. Raises `SessionError`."""
         os.lseek(self._fd, 0, os.SEEK_SET)
         return load_from(self._fd, self.path, limit=self._size)
@@ -130,7 +130,7 @@ class Source:
                 try:
                     part = os.pread(self._fd, min(CHUNK, end - at), at)
                 except OSError as error:
-                    raise unreadable(self.path, error) from None
+                    raise read_failure(self.path, error) from None
                 if not part:
                     raise SessionError(f"{self.path}: it became shorter while it was read; try again")
                 yield part

@@ -19,20 +19,20 @@ class Forkable(Protocol):
         ...
 
 
-Session = TypeVar("Session", bound=Forkable)
+ForkableT = TypeVar("ForkableT", bound=Forkable)
 DEPTH = 100
 """Branches are not nested deeper: forks of forks below that are all at this depth. Readers of JSON need an end."""
 
 
-class Branch(msgspec.Struct, Generic[Session], frozen=True):
+class Branch(msgspec.Struct, Generic[ForkableT], frozen=True):
     """A session at its place in the tree."""
 
-    session: Session
-    children: list[Branch[Session]]
+    session: ForkableT
+    children: list[Branch[ForkableT]]
     """Its forks."""
 
 
-def tree(sessions: Sequence[Session]) -> list[Branch[Session]]:
+def tree(sessions: Sequence[ForkableT]) -> list[Branch[ForkableT]]:
     """The roots; each session is in the tree once, and those at one level keep their order. A session whose parent is
     not among them is a root. Of sessions that name each other as parents, the first one is a root."""
     numbers: dict[str, int] = {}
@@ -43,7 +43,7 @@ def tree(sessions: Sequence[Session]) -> list[Branch[Session]]:
     forks: dict[int | None, list[int]] = {}
     for number, parent in enumerate(_without_loops(parents)):
         forks.setdefault(parent, []).append(number)
-    roots: list[Branch[Session]] = []
+    roots: list[Branch[ForkableT]] = []
     left = [(number, roots, 0) for number in reversed(forks.get(None, []))]
     while left:
         number, level, depth = left.pop()

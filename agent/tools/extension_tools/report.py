@@ -1,4 +1,4 @@
-"""What the model is told of extensions: short, exact, and with the next step. Pure."""
+"""Texts for the model about extensions: short, exact, and with the next step. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     tools: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
-    """Those of its tools that are not offered, since another one has the name."""
+    """Its tools that are not offered, since another one has the name."""
     guards: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     restarts: int = 0
@@ -49,7 +49,7 @@ def advice(name: str) -> str:
     return f"a person has to look at it, and run in a terminal: zot ext trust {quote(name)}"
 
 
-def made(name: str, program: str, tool: str) -> str:
+def scaffold_report(name: str, program: str, tool: str) -> str:
     """After a scaffold."""
     return (
         f"made {program}, a skeleton with the tool {tool}. Edit it, then call extensions_reload. It does not run before"
@@ -57,7 +57,7 @@ def made(name: str, program: str, tool: str) -> str:
     )
 
 
-def listed(rows: Sequence[Row]) -> str:
+def list_report(rows: Sequence[Row]) -> str:
     if not rows:
         return "there are no Copilot extensions; extensions_manage with operation scaffold makes one"
     lines = [f"{counted(len(rows), 'Copilot extension')}:"]
@@ -70,7 +70,7 @@ def listed(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def inspected(row: Row) -> str:
+def inspection_report(row: Row) -> str:
     lines = [
         f"{one_line(row.name, NAME)} ({row.scope})",
         f"state: {one_line(row.state, REASON)}",
@@ -90,7 +90,7 @@ def inspected(row: Row) -> str:
     return "\n".join(lines)
 
 
-def reloaded(
+def reload_report(
     outcomes: Sequence[ReloadOutcome],
     up: Collection[str],
     new_tools: Mapping[str, Sequence[str]],

@@ -58,7 +58,7 @@ Request = Scaffold | ListAll | Inspect
 
 
 def read(args: arguments.Arguments) -> Request:
-    """What is asked for. Raises `ToolError`."""
+    """The request in the arguments of a call. Raises `ToolError`."""
     operation = _one_of(args, "operation", OPERATIONS)
     if operation == "list":
         return ListAll()
@@ -83,8 +83,7 @@ STOPPING = "the host is stopping"
 
 
 class ExtensionTools:
-    """The two tools of one engine. `project` is the working folder, `home` is `$ZOT_HOME`. `reloader` finds extensions
-    again."""
+    """The two tools of one engine. `project`: the working folder, `home`: `$ZOT_HOME`. `reloader` finds extensions."""
 
     specs = OF_EXTENSIONS
 
@@ -129,7 +128,7 @@ class ExtensionTools:
         self._look(request, done)
 
     def cancel_pending(self, reason: str) -> None:
-        """Ends the calls that have not ended. What a reload has begun goes on."""
+        """Ends the calls that have not ended. A reload that has begun goes on."""
         given_up, self._open = self._open, {}
         for done in given_up.values():
             done(f"aborted: {reason}", True)
@@ -167,7 +166,7 @@ class ExtensionTools:
             if extension.name == name and extension.manifest.dialect != self._dialect:
                 raise ScaffoldError(f"an extension of another kind is called {name!r}; choose another name")
         program = scaffold(name, request.location, self._project, self._home)
-        return report.made(name, str(program), f"{tool_prefix(name)}_greet")
+        return report.scaffold_report(name, str(program), f"{tool_prefix(name)}_greet")
 
     def _look(self, request: ListAll | Inspect, done: Done) -> None:
         def looked(discovery: Discovery | None) -> None:
@@ -176,11 +175,11 @@ class ExtensionTools:
                 return
             rows = rows_of(self._supervisor, self._dialect, self._parents, discovery)
             if isinstance(request, ListAll):
-                done(report.listed(rows), False)
+                done(report.list_report(rows), False)
                 return
             mine = [row for row in rows if row.name == request.name]
             if mine:
-                done("\n\n".join(map(report.inspected, mine)), False)
+                done("\n\n".join(map(report.inspection_report, mine)), False)
             else:
                 known = sorted({row.name for row in rows})
                 done(f"{EXTENSIONS_MANAGE.name}: {no_such('extension', request.name[:80], known)}", True)
@@ -199,6 +198,6 @@ class ExtensionTools:
                 if name not in before:
                     new.setdefault(owned.owner.name, []).append(name)
             up = {each.name for each in self._supervisor.extensions if each.is_up}
-            done(report.reloaded(outcomes, up, new, waiting), False)
+            done(report.reload_report(outcomes, up, new, waiting), False)
 
         self._reloader.begin_dialect(self._dialect, self._parents, ended)

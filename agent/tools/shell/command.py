@@ -34,7 +34,7 @@ class ShellCommand:
     """
 
     def __init__(
-        self, loop: Loop, call: bash.Call, *, cwd: str, logs: Path, on_progress: Callable[[str], None]
+        self, loop: Loop, call: bash.BashCall, *, cwd: str, logs: Path, on_progress: Callable[[str], None]
     ) -> None:
         self._loop = loop
         self._call = call

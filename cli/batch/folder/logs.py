@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from wire.batch.outcome import Outcome
 
 POLL_S = 0.2
-"""Between two looks at a file that grows."""
+"""Seconds between two reads of a file that grows."""
 BLOCK = 64 * 1024
 LINE_LIMIT = 16 << 20
-"""Bytes of a line that are kept in memory."""
+"""Maximum part of a line in memory, in bytes."""
 EVENTS = ".events.jsonl"
 
 
@@ -42,7 +42,6 @@ def logs(
     as_json: Annotated[bool, typer.Option("--json", help="Print the events unchanged, as JSON lines.")] = False,
 ) -> None:
     """Show what happened in the run of a task, from its events, and how its setup, its check and the task ended.
-    With --update a script whose run fails
 
     Exit status: 0 shown, 1 the task has not run or its files cannot be read, 2 there is no such task, RUNDIR is no
     folder of a batch, or misuse; 130 Ctrl-C, or the reader of stdout has gone.
@@ -110,10 +109,10 @@ def _require(batch: RunFolder, task: str) -> None:
 
 def attempts_in(run: Path) -> list[int]:
     """The attempts that have files in the folder of a task. Raises `FolderError`, `OSError`."""
-    from agent.batch.journal.own_files import IN_RUNS, own_names
+    from agent.batch.journal.rundir_files import IN_RUNS, rundir_names
 
     try:
-        names = own_names(run, own=IN_RUNS - 1)
+        names = rundir_names(run, depth=IN_RUNS - 1)
     except FileNotFoundError:
         return []
     numbers = (name.removesuffix(EVENTS) for name in names if name.endswith(EVENTS))
@@ -129,12 +128,12 @@ def _note_other_attempts(batch: RunFolder, task: str, number: int, *, is_chosen:
 def lines_of(path: Path, is_over: Callable[[], bool]) -> Iterator[bytes]:
     """The lines of a file of a run, each with its LF if it has one; one that is too long comes in pieces. At its end
     they go on until `is_over`. Raises `FolderError`, `OSError`."""
-    from agent.batch.journal.own_files import IN_RUNS, open_own
+    from agent.batch.journal.rundir_files import IN_RUNS, open_rundir_file
 
     rest = b""
-    with open(open_own(path, own=IN_RUNS), "rb") as file:
+    with open(open_rundir_file(path, depth=IN_RUNS), "rb") as file:
         while True:
-            was_over = is_over()  # before the read, so that what is written last is read
+            was_over = is_over()  # before the read, so that the last bytes are read, too
             while data := file.read(BLOCK):
                 *whole, rest = (rest + data).split(b"\n")
                 yield from (line + b"\n" for line in whole)
@@ -150,7 +149,7 @@ def lines_of(path: Path, is_over: Callable[[], bool]) -> Iterator[bytes]:
 
 
 def _raw(line: bytes) -> bool:
-    """Prints it; on a terminal without what controls it. Returns whether it is the last record of a run."""
+    """Prints the piece; on a terminal without control characters. Returns whether it is the last record of a run."""
     from wire.text import printable
 
     if sys.stdout.isatty():

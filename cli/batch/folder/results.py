@@ -99,7 +99,7 @@ def _run(
 
 
 def _clean_for(stream: IO[bytes], lines: Iterable[bytes], form: ResultsFormat) -> Iterable[bytes]:
-    """On a terminal the lines without what controls it."""
+    """On a terminal the lines without control characters."""
     from wire.text import printable, printable_json
 
     if not stream.isatty():

@@ -77,7 +77,7 @@ def open_folder(folder: str) -> RunFolder:
 
 
 def read_results(given: Sequence[str], prefer: Preferred | None = None) -> BatchResults:
-    """What the batches in these folders have come to, read as one. Raises `FolderError` and `JournalError`."""
+    """The results of the batches in these folders, read as one batch. Raises `FolderError` and `JournalError`."""
     from agent.batch.journal.shards import BatchResults, read_shard
 
     return BatchResults([read_shard(open_folder(folder)) for folder in given], prefer and prefer.value)

@@ -104,7 +104,7 @@ def facts(results: BatchResults) -> dict[str, Any]:
 
 
 def _spent(results: BatchResults) -> Spent:
-    """With the attempts that were cut off, as the next start will count them."""
+    """US dollars, with the attempts that were cut off, as the next start will count them."""
     from agent.batch.opening.resume import cut_off_runs
     from agent.batch.reserve import Spent
     from agent.batch.tally import spent_in
@@ -129,7 +129,7 @@ def _end(results: BatchResults) -> tuple[str, str]:
 
 
 def _example(results: BatchResults) -> str:
-    """A task that a person may want to look at: one that has failed, else any that is done."""
+    """The id of a task for the example: a failed one, else any that is done."""
     failed = (task for task in results.done if (status := results.history(task).status) is None or status.value != "ok")
     return next(failed, next(iter(results.done), ""))
 

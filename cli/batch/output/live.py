@@ -32,7 +32,7 @@ HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 
 
 class LiveView:
-    """Draws `view` again and again, until `end`; lines for a person stand above it. Nothing is drawn and no key is read
+    """Draws `view` repeatedly until `end`; lines for a person stand above it. Nothing is drawn and no key is read
     while the batch is in the background of its shell.
 
     Keys come from stdin if it is a terminal, else from the process's terminal: p pauses and goes on, q drains, Q stops.
@@ -154,7 +154,7 @@ class LiveView:
 
 
 class _BatchKeyboard:
-    """Passes on what is typed, from `begin` to `end`."""
+    """Passes typed bytes on, from `begin` to `end`."""
 
     def __init__(self, loop: Loop, on_keys: Callable[[bytes], None]) -> None:
         self.is_reading = False

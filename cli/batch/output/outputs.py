@@ -1,4 +1,4 @@
-"""Brings what a batch tells to its readers: a person on stderr, and a program on stdout."""
+"""Delivers the records of a batch: to a person on stderr, and to a program on stdout."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ READER_GONE = "zot batch: the reader of stdout has gone: running tasks end, and 
 
 
 class BatchEngine(Protocol):
-    """What is used of `agent.batch.batch.Batch`. It heeds signals before it tells its start: only then may the terminal
-    be changed. Its loop lives until it has told its end."""
+    """The part of `agent.batch.batch.Batch` that is used here. It heeds signals before it tells its start: only then
+    may the terminal be changed. Its loop lives until it has told its end."""
 
     controls: BatchControls
 
@@ -34,8 +34,8 @@ class BatchEngine(Protocol):
 
 
 class Outputs:
-    """Takes what a batch tells, from its making on, and shows it: a person on stderr, and with `as_json` a program on
-    stdout."""
+    """Takes the records of a batch, from its creation on, and shows them: to a person on stderr, with `as_json` to a
+    program on stdout."""
 
     def __init__(self, show: ProgressStyle, folder: str, *, as_json: bool) -> None:
         """`folder` is named in the summary."""
@@ -48,7 +48,7 @@ class Outputs:
         self._early: list[str] = []  # said while the batch was made
         self._is_complete = True
         self.broken: str | None = None
-        """Why stdout cannot be written any more: "" if its reader has gone. None if it can."""
+        """Why stdout can no longer be written: "" if its reader has gone. None if it can."""
 
     def say(self, line: str) -> None:
         if self._person is None:
@@ -116,7 +116,7 @@ class Outputs:
 
 
 class RecordStream:
-    """Writes to stdout. `on_broken` is called once, when nothing can be written any more: with "" if the reader has
+    """Writes to stdout. `on_broken` is called once, when stdout can no longer be written: with "" if the reader has
     gone, else with the reason."""
 
     def __init__(self, loop: Loop, on_broken: Callable[[str], None], *, fd: int = 1) -> None:

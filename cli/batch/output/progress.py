@@ -21,9 +21,9 @@ KEYS = "p pause  q drain  Q stop"
 KEYS_PAUSED = "p go on  q drain  Q stop"
 KEYS_DRAINING = "Q stop"
 MOST_RUNS = 10
-"""Lines of the table of runs."""
+"""Maximum lines of the table of runs."""
 ID_CELLS = 32
-"""The most that an id takes in the table."""
+"""Maximum width of an id in the table."""
 HEADINGS = ("TASK", "TRY", "STATE", "TIME", "STEP", "TOKENS", "COST", "MEMORY")
 GIVES_WAY = ("TRY", "MEMORY", "COST", "TOKENS", "STEP")
 """Columns that are left out on a narrow terminal, the least important first."""
@@ -31,14 +31,14 @@ _BAR = ("█", "▓", "▒", "░")
 _ASCII_BAR = ("#", "x", "=", ".")
 _BAR_STYLES = ("green", "red", "cyan", "dim")
 _BAR_CELLS = (10, 40)
-"""The least and the most that the bar takes."""
+"""Minimum and maximum width of the bar."""
 _STATE_STYLES = {RunState.PAUSED: "yellow", RunState.STOPPING: "dim", RunState.RUNNING: "cyan"}
 
 
 def progress(
     view: BatchView, width: int, height: int, *, ascii_only: bool = False, has_keys: bool = True
 ) -> list[Text]:
-    """At most `height` lines of at most `width` cells: the whole first, then the runs, the slowest first. Where there
+    """At most `height` lines of at most `width` cells: the batch first, then the runs, the slowest first. Where there
     is little room the table of runs gives way, then the keys."""
     head = [
         _overall_bar(view, width, ascii_only=ascii_only),
@@ -127,9 +127,9 @@ def _use(view: BatchView) -> Text:
 
 
 def _standstill(view: BatchView) -> Iterable[Text]:
-    """Why less is done than could be."""
+    """Lines about why the batch does less than it could."""
     if view.is_draining:
-        yield Text(f"draining: no task is started any more, {len(view.runs)} still running", "yellow")
+        yield Text(f"draining: no new tasks start, {len(view.runs)} still running", "yellow")
     if view.is_paused_by_user:
         yield Text("paused by you: p goes on", "yellow")
     elif view.why_paused:

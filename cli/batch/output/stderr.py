@@ -1,5 +1,5 @@
-"""What a person sees of a running batch, on stderr: the live view or a line for each finished task, what there is to
-say, and the summary."""
+"""The display of a running batch on stderr, for a person: the live view or a line for each finished task, messages, and
+the summary."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ProgressStyle(Enum):
     """The live view on a terminal, else a line for each finished task."""
     LINES = "lines"
     NOTHING = "nothing"
-    """Only what went wrong with the batch itself."""
+    """Only faults of the batch itself."""
 
 
 FLUSH_S = 2.0
@@ -35,7 +35,7 @@ FLUSH_S = 2.0
 
 
 class _Place(Protocol):
-    """Where lines go."""
+    """A destination of lines."""
 
     def begin(self) -> None: ...
     def say(self, line: str) -> None: ...
@@ -114,7 +114,7 @@ class StderrOutput:
             self._place.say(finished_line(end, self._done, self._tasks, self._width()))
 
     def _width(self) -> int | None:
-        """Columns of the terminal; None if there is none."""
+        """Columns of the terminal; None without a terminal."""
         try:
             return os.get_terminal_size(self._fd).columns or None
         except OSError:

@@ -48,7 +48,7 @@ def finished_line(end: TaskEnd, done: int, tasks: int, width: int | None = None)
 
 
 def first_line(reason: str) -> str:
-    """What has happened; the lines after it say what to do about it, or show details."""
+    """The first line of a reason says what failed; the others say what to do, or show details."""
     lines = valid_text(reason).strip().splitlines()
     return one_line(lines[0], REASON_LENGTH) if lines else ""
 
@@ -61,9 +61,9 @@ def cut_to(reason: str, width: int | None, line: str) -> str:
 
 
 MOST_GROUPS = 10
-"""Groups of failures that are listed."""
+"""Maximum number of groups of failures in the list."""
 MOST_IDS = 3
-"""Ids that are named of each."""
+"""Maximum number of ids for each group."""
 BUDGETS = {"--max-cost-usd": "USD", "--max-tokens": "N"}
 """Flags whose limits count all starts of a batch, with the words for their values."""
 _STOPPED = {
@@ -131,8 +131,8 @@ class Failures:
 
 
 def summary(end: BatchEnd, folder: str, failures: Failures, width: int | None = None) -> list[str]:
-    """What came of the batch, why it ended, what has failed in this start, and the commands to go on with. `width` is
-    that of the terminal; None if there is none."""
+    """The results of the batch, why it ended, the failures of this start, and the commands to go on with. `width` is
+    the terminal's, None without a terminal."""
     ok = end.statuses.get("ok", 0)
     cost = cost_text(end.cost_usd, end.known_cost_usd, end.reserved_usd)
     where = shlex.quote(one_line(valid_text(folder), 4096))

@@ -30,18 +30,11 @@ class Language(Enum):
 
 
 def ext_new(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="The name of the new extension: letters, digits, '-' and '_'.")
-    ],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name: letters, digits, '-' and '_'.")],
     lang: Annotated[Language, typer.Option("--lang", "-l", help="Write it in this language.")] = Language.python,
     folder: Annotated[
         str,
-        typer.Option(
-            "--dir",
-            metavar="DIR",
-            help="Make the folder NAME in this folder. Default: the current one.",
-            show_default=False,
-        ),
+        typer.Option("--dir", metavar="DIR", help="Make NAME in this folder. Default: here.", show_default=False),
     ] = ".",
     as_json: Json = False,
 ) -> None:
@@ -67,14 +60,12 @@ def ext_new(
 def ext_test(
     path: Annotated[
         str,
-        typer.Argument(metavar="PATH", help="The extension's folder. Default: the current folder.", show_default=False),
+        typer.Argument(metavar="PATH", help="The extension's folder. Default: this one.", show_default=False),
     ] = ".",
     scripts: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="SCRIPT...",
-            help="The scripts to play. Default: PATH/tests/*.jsonl, or PATH/test*.jsonl.",
-            show_default=False,
+            metavar="SCRIPT...", help="Scripts. Default: PATH/tests/*.jsonl, or PATH/test*.jsonl.", show_default=False
         ),
     ] = None,
     record: Annotated[
@@ -91,18 +82,12 @@ def ext_test(
     wait: Annotated[
         float,
         typer.Option(
-            "--wait",
-            metavar="SECONDS",
-            help="Wait at most SECONDS for each line that a script expects.",
-            min=0.01,
-            max=86400,
+            "--wait", metavar="SECONDS", help="Wait at most SECONDS for each expected line.", min=0.01, max=86400
         ),
     ] = 10.0,
     cwd: Annotated[
         str | None,
-        typer.Option(
-            "--cwd", metavar="DIR", help="Name this folder to the extension as the project. Default: an empty folder."
-        ),
+        typer.Option("--cwd", metavar="DIR", help="Use this project folder. Default: an empty folder."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -129,7 +114,7 @@ def ext_test(
 def ext_drive(
     path: Annotated[
         str,
-        typer.Argument(metavar="PATH", help="The extension's folder. Default: the current folder.", show_default=False),
+        typer.Argument(metavar="PATH", help="The extension's folder. Default: this one.", show_default=False),
     ] = ".",
     record: Annotated[
         str | None,
@@ -147,11 +132,7 @@ def ext_drive(
     ] = 10.0,
     cwd: Annotated[
         str | None,
-        typer.Option(
-            "--cwd",
-            metavar="DIR",
-            help="Name this folder to the extension as the project. Default: the current folder.",
-        ),
+        typer.Option("--cwd", metavar="DIR", help="Use this project folder. Default: the current folder."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the conversation in the format of scripts.")] = False,
 ) -> None:
@@ -214,9 +195,7 @@ def ext_schema(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]",
-            help="manifest, or the name of a frame. Default: list all names.",
-            autocompletion=schemas,
+            metavar="[NAME]", help="manifest, or the name of a frame. Default: list all names.", autocompletion=schemas
         ),
     ] = None,
     as_json: Json = False,

@@ -106,7 +106,7 @@ def select_extensions(targets: Sequence[str], project: Path, home: Path) -> _Sel
 
 def _add_named(name: str, project: Path, home: Path, chosen: _Selection) -> bool:
     """Looks for an installed extension by its manifest's name, else by its folder's name, first in the project; returns
-    whether there is one. If there is none, the name means a folder in the current folder. Installed extensions come
+    whether it exists. If not, the name means a folder in the current folder. Installed extensions come
     first, because a name must not start a program that happens to be here. Raises `UnableError` if there is
     neither."""
     every = installed_extensions(ExtensionFolders(project, home))
@@ -174,7 +174,7 @@ def _distrust_reason(found: FoundExtension, home: Path) -> str:
 
 
 def _missing_part(why: SkipReason) -> Finding:
-    """What this machine lacks for a Copilot extension."""
+    """The finding about what this machine lacks for a Copilot extension."""
     return Finding(FindingLevel.FAIL, "program", why.what, why.advice)
 
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from supervisor.harness.script import Script
 
 STEPS_SHOWN = 10
-"""The most lines shown of a script before its failed line, and of stderr."""
+"""Maximum number of lines shown: of a script before its failed line, and of stderr."""
 FRAME_SHOWN = 160
-"""The most characters of a frame that are shown."""
+"""Maximum length of a shown frame in characters."""
 
 
 def report_for(found: FoundExtension, *, as_json: bool) -> JsonReport | TextReport:

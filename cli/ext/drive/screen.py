@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PROMPT = "zot> "
 FRAME_SHOWN = 4000
-"""Characters of a frame; --json shows all of it."""
+"""Maximum length of a shown frame in characters; --json shows all of it."""
 TYPE_WIDTH = 24
 RESET = "\x1b[0m"
 STYLES = {"host": "\x1b[36m", "extension": "\x1b[32m", "fault": "\x1b[31m", "dim": "\x1b[2m", "bold": "\x1b[1m"}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 WAIT_S = 86_400.0
-"""Without --timeout: the host gives up a call long before that, at the tool's own limit."""
+"""Seconds to wait without --timeout: the host gives up a call long before that, at the tool's own limit."""
 CANCEL_S = 2.0
 """Seconds for the host to confirm that a call is cancelled."""
 
@@ -140,7 +140,7 @@ def _cancel(client: ControlClient, id_: str, reason: str) -> None:
 
 
 def _print(result: frames.ToolResult) -> None:
-    """The texts on stdout; what is no text is named."""
+    """Prints the texts on stdout; names other blocks."""
     is_terminal = os.isatty(1)
     for block in result.content or ():
         text = block.text if block.text is not None else _describe(block)

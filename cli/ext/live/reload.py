@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 WAIT_S = 180.0
 """Seconds. The deadlines of a new version are shorter: a minute at most, unless its manifest says more."""
 REASON = 1000
-"""The most characters of a reason that are shown."""
+"""Maximum length of a shown reason in characters."""
 
 
 def register(app: typer.Typer) -> None:

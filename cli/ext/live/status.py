@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from supervisor.install.installed_extension import InstalledExtension
 
 LINES = 24
-"""Of one screen, where the output is no terminal."""
+"""Lines of one screen, where the output is no terminal."""
 LOG_LINES = 50
 LOG_LINES_IN_JSON = 20
 

@@ -162,7 +162,7 @@ def _of_manifest(manifest: Manifest, details: Details) -> Iterator[tuple[str, st
     if (sdk := _sdk(details)) is not None:
         yield "Copilot SDK", f"{sdk.version}, {sdk.path}"
     yield "environment", f"{details.env_policy}; asks for {', '.join(manifest.env) or 'nothing by name'}"
-    yield "gets secrets", ", ".join(details.secrets_given) or "none that is set here"
+    yield "gets secrets", ", ".join(details.secrets_given) or "no variable that is set here"
     if details.withheld:
         yield "not", f"{', '.join(details.withheld)}: secrets that it neither asks for nor is granted"
     yield "guard", f"priority {manifest.priority}, on failure {manifest.on_failure}"

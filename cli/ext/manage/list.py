@@ -64,7 +64,7 @@ def _run(*, project: bool, everywhere: bool, cwd: str | None, as_json: bool) -> 
 
 
 def _print_table(found: list[InstalledExtension], home: Path, width: int | None) -> None:
-    """With a width, what is wrong with an extension stands below the table; without one, after its folder."""
+    """With a width, faults of extensions stand below the table; without one, after the folder."""
     from supervisor.monitoring.definition_sizes import read_sizes
 
     troubles = [(each, each.trouble or each.record_trouble) for each in found]

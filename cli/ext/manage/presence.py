@@ -131,7 +131,7 @@ def _remove(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, 
         raise MisuseError(f"{extension.name!r} is an MCP server of {extension.mcp_file}: zot mcp remove takes it out")
     if not yes:
         if as_json or not is_attended():
-            raise MisuseError(f"nobody can be asked whether to remove {extension.folder}; --yes removes it")
+            raise MisuseError(f"no terminal to ask whether to remove {extension.folder}; --yes removes it")
         if not ask(_question(extension, purge=purge)):
             say("aborted")
             return 0

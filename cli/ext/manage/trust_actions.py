@@ -47,7 +47,7 @@ NOT_A_PERSON = (
     " your own"
 )
 GONE = "gone"
-"""The standing of an entry whose folder holds no extension any more."""
+"""The standing of an entry whose folder no longer holds an extension."""
 
 
 def run_trust(
@@ -102,7 +102,7 @@ class _TrustActions:
             *self._servers(Scope.PROJECT, tells=True),
         ]
         if not found and not self._failed:
-            nowhere = "there are none in .zot/extensions and .github/extensions, and none in .mcp.json"
+            nowhere = "nothing in .zot/extensions, .github/extensions and .mcp.json"
             raise UnableError(f"{self._project} has no extensions of its own: {nowhere}")
         for extension in found:
             if not extension.manifest.is_enabled:

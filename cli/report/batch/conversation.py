@@ -1,4 +1,4 @@
-"""What was said and done in one attempt of a task, from its file of events. All of it is bounded."""
+"""The conversation of one attempt of a task, from its file of events. Its length is bounded."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.batch.journal.errors import FolderError
-from agent.batch.journal.own_files import IN_RUNS, open_own
-from agent.sessions.export.conversation import Call, Entry, Note, Part, Result
+from agent.batch.journal.rundir_files import IN_RUNS, open_rundir_file
+from agent.sessions.export.conversation import CallPart, ConversationEntry, NotePart, Part, ResultPart
 from agent.transcript import Text
 from wire import events
 from wire.lenient_json import UNREADABLE, repair
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HEAD_BYTES, TAIL_BYTES = 1 << 20, 3 << 20
-"""Of a long file, what is read from its beginning and from its end: the end tells why a run failed."""
+"""Bytes that are read from the beginning and from the end of a long file: the end tells why a run failed."""
 TEXT_CHARACTERS = 8 * 1024
-"""Of one text; of a longer one the middle is left out."""
+"""Maximum length of one text; the middle of a longer one is left out."""
 PART_CHARACTERS = 200
-"""What a part of a conversation counts beside its texts."""
+"""Characters that a part of a conversation counts beside its texts."""
 HEAD_SHARE = 0.25
-"""Of a conversation that is too long, the part that is kept from its beginning; the rest is kept from its end."""
+"""Share of a shortened conversation that is kept from its beginning; the rest is kept from its end."""
 
 
 class AttemptConversation(msgspec.Struct):
     """The events of one attempt."""
 
-    entries: list[Entry] = []
+    entries: list[ConversationEntry] = []
     is_there: bool = True
     """Whether there is a file of events."""
     is_done: bool = False
@@ -57,11 +57,13 @@ def read_conversation(path: Path) -> AttemptConversation:
     """The events in a file, also one that is missing, cut off, still written, or none of the batch's."""
     fold = _ConversationFold()
     try:
-        fd = open_own(path, own=IN_RUNS)
+        fd = open_rundir_file(path, depth=IN_RUNS)
     except OSError:
         return AttemptConversation(is_there=False)
     except FolderError as error:
-        return AttemptConversation([Entry("assistant", [Note(str(error), is_bad=True)])], is_there=False)
+        return AttemptConversation(
+            [ConversationEntry("assistant", [NotePart(str(error), is_bad=True)])], is_there=False
+        )
     with open(fd, "rb") as file:
         try:
             size = os.fstat(fd).st_size
@@ -92,7 +94,7 @@ class _ConversationFold:
 
     def __init__(self) -> None:
         self.conversation = AttemptConversation()
-        self._calls: dict[str, Call] = {}
+        self._calls: dict[str, CallPart] = {}
         """Calls without a result so far."""
         self._said: list[str] = []
         """Pieces of a text whose message has not come."""
@@ -107,19 +109,19 @@ class _ConversationFold:
 
     def leave_out(self, count: int) -> None:
         self.conversation.left_out_bytes = count
-        self._add(Note(f"{count:,} bytes of the events are left out here"))
+        self._add(NotePart(f"{count:,} bytes of the events are left out here"))
 
     def finish(self) -> AttemptConversation:
         if said := "".join(self._said).strip():
             self._add(Text(cut(said)))
-            self._add(Note("the message does not end: the stream is cut off here", is_bad=True))
+            self._add(NotePart("the message does not end: the stream is cut off here", is_bad=True))
         return self.conversation
 
     def _add(self, part: Part) -> None:
         """To the turn that has begun."""
         entries = self.conversation.entries
         if not entries or entries[-1].role == "user":
-            entries.append(Entry("assistant", []))
+            entries.append(ConversationEntry("assistant", []))
         entries[-1].parts.append(part)
 
     def _take(self, record: events.AnyRecord) -> None:
@@ -127,9 +129,9 @@ class _ConversationFold:
             case events.TextDelta(delta=delta):
                 self._said.append(delta)
             case events.TurnStart(step=step):
-                self.conversation.entries.append(Entry("assistant", [], step))
+                self.conversation.entries.append(ConversationEntry("assistant", [], step))
             case events.UserMessage(content=content):
-                self.conversation.entries.append(Entry("user", [Text(cut(_words(content)))]))
+                self.conversation.entries.append(ConversationEntry("user", [Text(cut(_words(content)))]))
             case events.AssistantMessage(content=content):
                 self._said.clear()
                 if said := _words(content):
@@ -140,37 +142,39 @@ class _ConversationFold:
                 self.conversation.is_done = True
             case _:
                 if note := _note(record):
-                    self._add(Note(cut(note.text), note.is_bad))
+                    self._add(NotePart(cut(note.text), note.is_bad))
 
     def _tool(self, record: events.ToolCall | events.ToolResult) -> None:
         if isinstance(record, events.ToolCall):
             arguments = cut(bytes(record.args).decode("utf-8", "replace"))
             title = f"{record.name} ({record.extension})" if record.extension else record.name
-            call = self._calls[record.id] = Call(title, arguments.encode())
+            call = self._calls[record.id] = CallPart(title, arguments.encode())
             self._add(call)
             return
         asked = self._calls.pop(record.id, None)
-        result = Result((Text(cut(_words(record.content))),), record.is_error)
+        result = ResultPart((Text(cut(_words(record.content))),), record.is_error)
         if asked is None:
             self._add(result)
         else:
             asked.result = result
 
 
-def _note(record: events.AnyRecord) -> Note | None:
-    """What a record says that is not a part of the conversation itself; None for those without interest."""
+def _note(record: events.AnyRecord) -> NotePart | None:
+    """The note for a record that is no part of the conversation itself; None for records of no interest."""
     match record:
         case events.TurnEnd(stop=stop, error=error) if stop in ("error", "aborted", "length"):
-            return Note(f"the turn ended with {stop}" + (f": {error}" if isinstance(error, str) else ""), is_bad=True)
+            return NotePart(
+                f"the turn ended with {stop}" + (f": {error}" if isinstance(error, str) else ""), is_bad=True
+            )
         case events.Error(message=message):
-            return Note(message, is_bad=True)
+            return NotePart(message, is_bad=True)
         case events.Extension(event=event) if event != "started":
-            return Note(f"{record.extension} {event}: {record.message}", is_bad=event in ("failed", "blocked"))
+            return NotePart(f"{record.extension} {event}: {record.message}", is_bad=event in ("failed", "blocked"))
         case events.Retry():
-            return Note(f"request sent again after {record.wait_s:g} s: {record.reason}")
+            return NotePart(f"request sent again after {record.wait_s:g} s: {record.reason}")
         case events.CompactDone():
             shorter = f"{record.messages_before} messages became {record.messages_after}"
-            return Note(f"the conversation was summed up: {shorter}\n{record.summary}")
+            return NotePart(f"the conversation was summed up: {shorter}\n{record.summary}")
     return None
 
 
@@ -196,7 +200,7 @@ def _words(content: Iterable[events.Content]) -> str:
     return "\n".join(part for part in parts if part.strip())
 
 
-def shorten(entries: list[Entry], most: int) -> list[Entry]:
+def shorten(entries: list[ConversationEntry], most: int) -> list[ConversationEntry]:
     """Entries of at most `most` characters: of a longer conversation its beginning and its end."""
     parts = [(entry, part) for entry in entries for part in entry.parts]
     sizes = [_size(part) for _, part in parts]
@@ -207,7 +211,7 @@ def shorten(entries: list[Entry], most: int) -> list[Entry]:
     left_out = len(parts) - head - tail
     if not left_out:
         return entries
-    gap = (Entry("assistant", []), Note(f"{left_out:,} steps are left out here"))
+    gap = (ConversationEntry("assistant", []), NotePart(f"{left_out:,} steps are left out here"))
     kept = groupby([*parts[:head], gap, *parts[len(parts) - tail :]], key=lambda pair: id(pair[0]))
     groups = [list(group) for _, group in kept]
     return [replace(group[0][0], parts=[part for _, part in group]) for group in groups]
@@ -215,11 +219,11 @@ def shorten(entries: list[Entry], most: int) -> list[Entry]:
 
 def _size(part: Part) -> int:
     match part:
-        case Text(text) | Note(text):
+        case Text(text) | NotePart(text):
             return PART_CHARACTERS + len(text)
-        case Call(name, args, result):
+        case CallPart(name, args, result):
             return PART_CHARACTERS + len(name) + len(args) + (_size(result) if result is not None else 0)
-        case Result(content):
+        case ResultPart(content):
             return PART_CHARACTERS + sum(len(each.text) for each in content if isinstance(each, Text))
     return PART_CHARACTERS
 

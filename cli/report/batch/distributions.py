@@ -50,7 +50,7 @@ def bars_of(values: Sequence[float]) -> list[Bar]:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The value that so large a share of the values is not above. `ordered` is ascending and not empty."""
+    """The smallest value that `share` of the values do not exceed. `ordered` is ascending and not empty."""
     return ordered[max(0, min(len(ordered) - 1, ceil(share * len(ordered)) - 1))]
 
 

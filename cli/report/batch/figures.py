@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class BatchPhase(Enum):
-    """What has become of a batch."""
+    """How a batch stands, or how it ended."""
 
     NOT_BEGUN = "not begun"
     """Its journal has no line."""
@@ -27,7 +27,7 @@ class BatchPhase(Enum):
     ENDED = "ended"
     """The last batch process has ended in good order; `closed` says why."""
     KILLED = "killed"
-    """The last batch process is gone, and has not said why."""
+    """The last batch process is gone, without a reason."""
 
 
 class OpenTaskState(Enum):
@@ -72,7 +72,7 @@ class TaskFigures(msgspec.Struct):
     running: int = 0
     """The attempt that runs or was interrupted; 0 for none."""
     attempts: list[AttemptFigures] = []
-    """Those that have ended, in the order of the journal."""
+    """Attempts that have ended, in the order of the journal."""
     is_listed: bool = True
     """Whether the tasks file has it."""
 
@@ -95,7 +95,7 @@ class TaskFigures(msgspec.Struct):
 
     @property
     def cost_usd(self) -> float | None:
-        """Of all attempts that have ended; None if there is none, or if the cost of one is not known."""
+        """US dollars of all attempts that have ended; None without any, or if the cost of one is unknown."""
         total = 0.0
         for one in self.attempts:
             if one.cost_usd is None:
@@ -118,7 +118,7 @@ class TaskFigures(msgspec.Struct):
 
 
 class ExtensionUse(msgspec.Struct):
-    """What one extension used in all attempts together."""
+    """The use of one extension, summed over all attempts."""
 
     name: str
     runs: int = 0
@@ -170,21 +170,21 @@ class BatchFigures(msgspec.Struct, kw_only=True):
     began: float | None = None
     """The first line, unix."""
     tasks: list[TaskFigures]
-    """In the order of the tasks file; those that it has no more come last."""
+    """In the order of the tasks file; tasks that it no longer has come last."""
     attempts: int = 0
-    """That have ended, of every start; also those that count no more."""
+    """Attempts that have ended, of every start; also those that no longer count."""
     known_cost_usd: float = 0.0
     unknown_costs: int = 0
     """Attempts of unknown cost."""
     reserved_usd: float = 0.0
-    """As much as their requests of unknown cost count, by the rule of the last start."""
+    """US dollars that requests of unknown cost count, by the rule of the last start."""
     usage: Usage = Usage()
     workload: Workload = msgspec.field(default_factory=Workload)
     extensions: list[ExtensionUse] = []
     models: list[str] = []
     """Names that the final outcomes have, the most frequent first."""
     notes: list[str] = []
-    """What the reader has to know: the end of the journal is torn, the tasks file is missing."""
+    """Notes for the reader, such as: the end of the journal is torn, the tasks file is missing."""
 
     @property
     def cost_usd(self) -> float | None:

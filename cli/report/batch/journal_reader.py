@@ -10,8 +10,8 @@ import msgspec
 
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.glance import FinishedGlance, OutcomeGlance
-from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import JournalReader
+from agent.batch.journal.rundir_files import open_rundir_file
 from agent.batch.journal.shards import BatchResults, Shard, definitions
 from agent.batch.journal.state import BatchState
 from cli.number_format import plural
@@ -59,7 +59,7 @@ SANE = 10**15
 
 
 class _OutcomeFigures(OutcomeGlance, frozen=True, kw_only=True, gc=False):
-    """What the page of a batch shows of an outcome: not its texts."""
+    """The part of an outcome that the page of a batch shows: all but its texts."""
 
     reason: str = ""
     error_kind: str = ""
@@ -137,7 +137,7 @@ def _phase(state: BatchState, *, is_running: bool) -> BatchPhase:
 
 
 class _JournalFold:
-    """What the lines of the journals amount to."""
+    """Sums up the lines of the journals."""
 
     def __init__(self, now: float) -> None:
         self.shards: list[Shard] = []
@@ -159,7 +159,7 @@ class _JournalFold:
             self.version = batch.version
         shard = Shard(folder, BatchState(), self._listed(folder))
         try:
-            fd = open_own(folder.journal)
+            fd = open_rundir_file(folder.journal)
         except FileNotFoundError:
             torn = None
         else:
@@ -186,8 +186,8 @@ class _JournalFold:
         elif torn is not None:
             self.notes.append(
                 f"The journal of {printable(_name(folder))} has a torn end: {plural(torn.size, 'byte')} from line "
-                f"{torn.line} on ({torn.reason}). The batch was killed while it wrote them; nobody was told of them, "
-                "and all that was told is shown."
+                f"{torn.line} on ({torn.reason}). The batch was killed while it wrote them; no reader got them, "
+                "and all that readers got is shown."
             )
 
     def _listed(self, folder: RunFolder) -> dict[str, int]:
@@ -245,10 +245,9 @@ class _JournalFold:
 
 
 def outcome_at(journal: Path, offset: int) -> Outcome | None:
-    """The whole outcome of an attempt; None if the journal cannot be read there any more, or has numbers there that
-    cannot be."""
+    """The whole outcome of an attempt; None if the journal can no longer be read there, or has impossible numbers."""
     try:
-        with open(open_own(journal), "rb") as file:
+        with open(open_rundir_file(journal), "rb") as file:
             file.seek(offset)
             line: Finished = decode_with(_finished, file.readline().removesuffix(b"\n"))
     except (OSError, FolderError, JournalLineError, UnknownLineError):

@@ -49,14 +49,14 @@ ADVICE: dict[TaskStatus, str] = {
 
 
 def ended_text(batch: BatchFigures) -> str:
-    """What has become of the batch, in a few words."""
+    """How the batch stands or ended, in a few words."""
     match batch.phase:
         case BatchPhase.NOT_BEGUN:
             return "not begun"
         case BatchPhase.RUNNING:
             return "still running"
         case BatchPhase.KILLED:
-            return "killed: its process is gone, and has not said why"
+            return "killed: its process is gone, without a reason"
         case BatchPhase.ENDED:
             return WHY_CLOSED.get(batch.closed, f"ended: {batch.closed}")
 
@@ -80,7 +80,7 @@ def overview(batch: BatchFigures, folder: str, written: str) -> str:
     ]
     steps = [(text(what), code_elements(text(why)), is_bad) for what, why, is_bad in next_steps(batch, folder)]
     calm = "All tasks are ok." if batch.tasks else "There are no tasks."
-    shown = top(title, facts, batch.notes, tiles(batch)) + findings("What to do next", steps, calm)
+    shown = top(title, facts, batch.notes, tiles(batch)) + findings("Next steps", steps, calm)
     return shown + _outcomes(batch)
 
 
@@ -132,14 +132,15 @@ def _advice(attempt: AttemptFigures) -> tuple[int, str, str]:
     """The place of the advice among all, the failure, and what to do about it."""
     place, status = list(ADVICE).index(attempt.status), attempt.status.value
     if attempt.error_kind == "overloaded":
-        return place, attempt.error_kind, "the provider had too much to do, for everybody: run them again later"
+        return place, attempt.error_kind, "the provider was overloaded: run them again later"
     if attempt.status is TaskStatus.ERROR and not attempt.may_pass:
         return place, status, "such a failure would come again: change what the reasons below name"
     return place, status, ADVICE[attempt.status]
 
 
 def next_steps(batch: BatchFigures, folder: str) -> list[tuple[str, str, bool]]:
-    """What to do, why, and whether it is about a failure; commands are in backquotes. The most important first."""
+    """Each step, its reason, and whether it is about a failure; commands are in backquotes. The most important
+    first."""
     results, more = batch.results, ""
     is_one = len(results.shards) == 1
     if not is_one:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import RunFolder
-from agent.batch.journal.own_files import IN_DIFFS, IN_RUNS, open_own
+from agent.batch.journal.rundir_files import IN_DIFFS, IN_RUNS, open_rundir_file
 from cli.number_format import clock_text, count_text, plural
 from cli.report.batch.conversation import read_conversation
 from cli.report.batch.journal_reader import outcome_at, read_batch
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cli.report.batch.figures import BatchFigures, TaskFigures
 
 ALL_PAGES_BYTES = 256 << 20
-"""When the pages of tasks have so many bytes, the others are short."""
+"""Size of the pages of tasks in bytes from which further pages are short."""
 SHORT_CHARACTERS = 10_000
 STDERR_BYTES, DIFF_BYTES = 16 * 1024, 128 * 1024
 CONVERSATIONS = 3
@@ -154,10 +154,11 @@ def _replace(path: Path, html: bytes, mode: int) -> None:
         file.write(html)
 
 
-def _part(path: Path, own: int, most: int, *, from_end: bool) -> str:
-    """The beginning or the end of a file of the batch; empty if it cannot be read, and the reason if it is none."""
+def _part(path: Path, depth: int, most: int, *, from_end: bool) -> str:
+    """The beginning or the end of a file of the batch; empty if it cannot be read. With the reason if it is no file of
+    the batch."""
     try:
-        with open(open_own(path, own=own), "rb") as file:
+        with open(open_rundir_file(path, depth=depth), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if from_end and size > most:
                 file.seek(size - most)

@@ -1,4 +1,4 @@
-"""Groups tasks that failed for the same reason: what differs in each, such as numbers and ids, is left out. Pure."""
+"""Groups tasks that failed for the same reason, without parts that differ, such as numbers and ids. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cli.report.batch.figures import TaskFigures
 
 COMPARED_CHARACTERS = 1000
-"""Of a reason."""
+"""Compared part of a reason, in characters."""
 SHORTEST_ID = 3
 """Characters. A shorter id of a task is a word that may stand for anything."""
 PLACE = "…"

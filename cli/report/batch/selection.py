@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cli.report.batch.figures import TaskFigures
 
 PAGES = 1000
-"""Pages at most, if the user does not say another number."""
+"""Default of the maximum number of pages."""
 LISTED = 15
 """Tasks in each list of extremes."""
 

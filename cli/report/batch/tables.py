@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from cli.report.batch.figures import BatchFigures, ExtensionUse, TaskFigures
 
 GROUPS = 60
-"""Groups of failures that are shown."""
+"""Maximum number of shown groups of failures."""
 GROUP_OPEN, GROUP_TASKS = 12, 300
-"""Tasks of a group that are shown at once, and those that can be unfolded."""
+"""Maximum number of tasks of a group: shown at once, and unfolded."""
 GROUP_REASON = 600
 EXTENSIONS = 300
 ROWS = 100
-"""Rows of the table of all tasks that the script shows at once."""
+"""Maximum number of rows that the script shows at once in the table of all tasks."""
 ROWS_HELD = 20_000
-"""Tasks that the table has; those that are not ok come first."""
+"""Maximum number of tasks in the table; failed ones come first."""
 TASK = TableColumn("task", is_text=True, is_name=True)
 OUTCOME = TableColumn("outcome", is_text=True)
 
 
 class Links:
-    """Where the page of each task is."""
+    """Links to the pages of tasks."""
 
     def __init__(self, folder: str, names: dict[str, str]) -> None:
         """`folder` is part of an address and escaped as such; `names` has the files of the tasks with a page, by id."""
@@ -201,7 +201,7 @@ _BAD = frozenset({"errors", "timeouts", "restarts", "unexpected exits", "lost"})
 
 
 def extensions(batch: BatchFigures) -> str:
-    """What each extension used in all attempts; empty without extensions."""
+    """The section with the use of each extension in all attempts; empty without extensions."""
     if not batch.extensions:
         return ""
     columns = [
@@ -219,7 +219,7 @@ def extensions(batch: BatchFigures) -> str:
     more = f" {count_text(left)} with less use are not shown." if left > 0 else ""
     return section(
         "extensions",
-        "What the extensions used",
+        "Use of each extension",
         "Sums of all attempts, over whole process trees; peak RSS and p99 are the highest of any attempt. The most CPU "
         f"first.{more}",
         table("Extensions", columns, rows),
@@ -228,7 +228,7 @@ def extensions(batch: BatchFigures) -> str:
 
 def all_tasks(batch: BatchFigures, links: Links, said: str) -> str:
     """The section with all tasks. `said` tells which have a page."""
-    # Those that have failed first, then the others in their order.
+    # Failed tasks first, then the others in their order.
     shown = sorted(batch.tasks, key=lambda task: not task.has_failed)[:ROWS_HELD]
     if not shown:
         return ""
@@ -242,13 +242,13 @@ def all_tasks(batch: BatchFigures, links: Links, said: str) -> str:
     return section(
         "tasks",
         "All tasks",
-        f"{text(said)} Those that have failed come first.{left}",
+        f"{text(said)} Failed tasks come first.{left}",
         table("All tasks", columns, rows, filter_hint="Filter by id or outcome", shown=ROWS),
     )
 
 
 def _rundir(batch: BatchFigures, task: TaskFigures) -> str:
-    """The folder with the files of the attempt that tells most, as the user has named it; empty if there is none."""
+    """The folder with the files of the attempt that tells most, as the user has named it; empty without an attempt."""
     return str(batch.results.locate(task.id, task.latest)[0].path) if task.latest else ""
 
 

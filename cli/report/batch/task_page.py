@@ -20,7 +20,7 @@ from cli.report.page.top import top
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
-    from agent.sessions.export.conversation import Entry
+    from agent.sessions.export.conversation import ConversationEntry
     from cli.report.batch.conversation import AttemptConversation
     from cli.report.batch.figures import TaskFigures
     from wire.batch.outcome import CommandEnd, Outcome
@@ -33,7 +33,7 @@ META_CHARACTERS = 8 * 1024
 
 
 class TaskPage(msgspec.Struct, kw_only=True):
-    """What the page of a task is made of."""
+    """The contents of the page of a task."""
 
     task: TaskFigures
     prompt: str = ""
@@ -45,7 +45,7 @@ class TaskPage(msgspec.Struct, kw_only=True):
     stderr: str = ""
     """The end of what the run of that attempt wrote there."""
     diff: str = ""
-    """What the task has changed, or its beginning."""
+    """The diff of the task's changes, or its beginning."""
     back: str
     """Address of the page of the batch."""
     batch: str
@@ -144,7 +144,7 @@ def _conversation(conversation: AttemptConversation, prompt: str, room: int, *, 
             "version."
         )
     told = "".join(f'<p class="note">{text(note)}</p>' for note in notes)
-    return f'<section id="events"><h2>What happened</h2>{told}{_steps(conversation, prompt, room)}</section>'
+    return f'<section id="events"><h2>Events</h2>{told}{_steps(conversation, prompt, room)}</section>'
 
 
 def _steps(conversation: AttemptConversation, prompt: str, room: int) -> str:
@@ -156,7 +156,7 @@ def _steps(conversation: AttemptConversation, prompt: str, room: int) -> str:
     return "".join(_entry(entry, parts) for entry in shorten(entries, room))
 
 
-def _entry(entry: Entry, parts: HtmlParts) -> str:
+def _entry(entry: ConversationEntry, parts: HtmlParts) -> str:
     title = "user" if entry.role == "user" else f"turn {entry.number}" if entry.number else ""
     head = f"<h3>{title}</h3>" if title else ""
     shown = "".join(parts.part(entry.role, part) for part in entry.parts)

@@ -47,7 +47,7 @@ class Workload:
         self.changes: list[tuple[float, int, int]] = []
         """When the numbers changed, and the runs that were not paused and those that were, from then on."""
         self.most = 0
-        """The most runs at a time, the paused ones included."""
+        """Maximum number of runs at a time, paused ones included."""
         self.end = 0.0
         self._last = 0.0  # unix time of the last line
         self._running: set[tuple[str, int]] = set()

@@ -65,7 +65,7 @@ class ExtensionFigures:
     exits: int = 0
     """All processes that ended, also those that were stopped in good order."""
     unexpected_exits: int | None = None
-    """Those of them that nobody had asked for; None in recordings of older versions."""
+    """Exits without a request; None in recordings of older versions."""
     exits_by_host: int | None = None
     """Of `unexpected_exits`, the number that the host decided on; None in recordings of older versions."""
     definition_tokens: int | None = None

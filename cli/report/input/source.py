@@ -76,7 +76,7 @@ def _read(files: Sequence[tuple[str, IO[bytes]]]) -> RecordedRun:
     reader: StatsReader | EventReader | None = None
     notes: list[str] = []
     unread: str | None = None
-    """What is wrong with a line, until the next one tells whether the line was the last of an older run."""
+    """The fault of a line, kept until the next line tells whether it was the last line of an older run."""
     for shown, number, line, is_last in _lines(files):
         try:
             reader = reader or _reader_for(line)

@@ -115,7 +115,7 @@ class UseOverTime:
 
 
 class _UseCounts:
-    """What one process tree has used by each line; `ABSENT` where it did not run."""
+    """The use of one process tree up to each line; `ABSENT` where it did not run."""
 
     def __init__(self) -> None:
         self.cpu_s = array("d")

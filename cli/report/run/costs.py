@@ -21,7 +21,7 @@ ROWS = 1000
 
 
 class CostColumn(msgspec.Struct, frozen=True):
-    """A column of the table. `value` is None for an extension without this figure; `label` is the text of a value."""
+    """A column of the table. `value` returns None without this figure; `label` is the text of a value."""
 
     title: str
     hint: str
@@ -67,7 +67,7 @@ COLUMNS = (
     CostColumn(
         "exits", "processes that ended, stops in good order included", lambda extension: extension.exits, _count
     ),
-    _rare("unexpected exits", "exits that nobody had asked for", lambda extension: extension.unexpected_exits),
+    _rare("unexpected exits", "exits without a request", lambda extension: extension.unexpected_exits),
     CostColumn("restarts", "how often it was brought back", lambda extension: extension.restarts, _count, is_bad=True),
     _rare("limits", "times over a limit", lambda extension: extension.limit_breaches),
     CostColumn("frames in", "frames that it sent", lambda extension: extension.frames_in, _count),
@@ -114,7 +114,7 @@ def costs(figures: Sequence[ExtensionFigures], ids: dict[str, str]) -> str:
     style = "dense" if len(held) > COLUMNS_WITH_ROOM else ""
     return section(
         "costs",
-        "What each extension cost",
+        "Cost of each extension",
         f"Over the whole recording and its process tree.{left_out}",
         table(
             "Costs",

@@ -55,7 +55,7 @@ def timeline(recording: RecordedRun, ids: dict[str, str]) -> tuple[str, dict[str
         "words": WORDS,
         "shown": sum(lane.kind is not LaneKind.EXTENSION for lane in lanes) + PROMINENT,
     }
-    return section("timeline", "What happened", caption, figure("lanes", _table(lanes, words))), data
+    return section("timeline", "Events", caption, figure("lanes", _table(lanes, words))), data
 
 
 def _lane(lane: Lane, ids: dict[str, str], words: _Words) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def _table(lanes: Sequence[Lane], words: _Words) -> str:
     noteworthy = sorted(told.values(), key=_went_well)[:ROWS]
     marks = sorted(noteworthy, key=lambda mark: mark.first.begin)
     columns = ("what", "extension", "when", "detail")
-    shown = table("What happened", [TableColumn(title, is_text=True) for title in columns], map(words.row, marks))
+    shown = table("Events", [TableColumn(title, is_text=True) for title in columns], map(words.row, marks))
     left_out = f"{count_text(len(told) - ROWS)} more are in the chart only."
     return shown + (f'<p class="caption">{left_out}</p>' if len(told) > ROWS else "")
 
@@ -111,7 +111,7 @@ class _Words:
         return [*map(Cell, (what.partition(" · ")[0] + ended, mark.first.extension, when, detail))]
 
     def _told(self, mark: DrawnMark) -> tuple[str, str, str]:
-        """What happened and to which extension, when, and the detail."""
+        """The event and its extension, its time, and the detail."""
         first = mark.first
         detail = first.detail if len(first.detail) <= self._detail else first.detail[: self._detail] + "…"
         kind = _kind(first)

@@ -70,7 +70,7 @@ def _to_summary(result: events.Result, path: str, answer: str, seen: SummaryData
 
     text = summary(result, seen, answer=answer, is_kept=is_kept, most_bytes=room_in_summary(path))
     if not text:
-        full = f"it has no room any more, {SUMMARY_LIMIT >> 20} MiB is all that GitHub shows; nothing was appended"
+        full = f"it has no room left: GitHub shows at most {SUMMARY_LIMIT >> 20} MiB; nothing was appended"
         print(f"zot: {SUMMARY} {printable(path)}: {full}", file=sys.stderr)  # noqa: T201
         return result
     try:

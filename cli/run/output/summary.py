@@ -1,4 +1,4 @@
-"""What --summary appends: a run in Markdown, for a person who looks at a CI job. Pure."""
+"""The text of --summary: a run in Markdown, for a person who looks at a CI job. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FENCES = re.compile(r"`{3,}")
 
 
 class SummaryData:
-    """What a summary needs of the records of a run; `see` gets each."""
+    """Collects the data of a summary from the records of a run; `see` gets each record."""
 
     def __init__(self) -> None:
         self.session: events.Session | None = None

@@ -1,5 +1,5 @@
 #!/bin/sh
-# How full disks are, as a tool; and a guard that lets nobody format one.
+# How full disks are, as a tool; and a guard that forbids to format one.
 tab=$(printf '\t')
 say() ( IFS=$tab; printf '%s\n' "$*" )
 say hello 1.0

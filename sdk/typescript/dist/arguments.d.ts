@@ -3,5 +3,5 @@
  * already; zot's own host does not. Knows only the keywords that `s` writes.
  */
 import { type JsonObject } from './json.js';
-/** What is wrong with the value, and where; undefined if it fits. */
+/** Returns what is wrong with the value, and where; undefined if it fits. */
 export declare function misfit(schema: JsonObject, value: unknown, place?: string): string | undefined;

@@ -181,7 +181,7 @@ export class Conversation {
                 }
                 if (said.ask && !this.#host?.features.has('ask')) {
                     // The host would take the question for an allow.
-                    fields = { block: true, reason: said.reason || 'a person has to decide, and this host asks nobody' };
+                    fields = { block: true, reason: said.reason || 'a person has to decide, and this host cannot ask one' };
                     break;
                 }
                 subject = asRewritten(subject, said);
@@ -224,7 +224,7 @@ function refusal(type, id, message) {
         return { type: 'command_response', id, ...fail(message) };
     return { type: 'tool_result', id, content: [{ type: 'text', text: message }], is_error: true };
 }
-/** Whether the work settled within so many milliseconds. */
+/** Whether the work settled within this time in milliseconds. */
 async function within(work, milliseconds) {
     let timer;
     const late = new Promise((resolve) => {

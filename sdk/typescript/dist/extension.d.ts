@@ -17,7 +17,7 @@ export declare class Extension {
     readonly name: string;
     readonly version: string;
     constructor(name: string, version: string);
-    /** What the host said in its `hello_ack`. Known in every handler; throws before. Other code awaits `greeted`. */
+    /** The facts in the host's `hello_ack`. Known in every handler; throws before. Other code awaits `greeted`. */
     get host(): HostInfo;
     /** Resolves with the host's information when it has said hello; rejects if the conversation ends before. */
     get greeted(): Promise<HostInfo>;
@@ -40,15 +40,15 @@ export declare class Extension {
     interceptTurnStart(guard: (turn: {
         step: number;
     }) => Awaitable<Verdict>): this;
-    /** Judges what the model said before it is shown: `allow()`, `block(reason)` or `rewrite(text)`. */
+    /** Judges a message of the model before it is shown: `allow()`, `block(reason)` or `rewrite(text)`. */
     interceptAssistantMessage(guard: (message: {
         text: string;
     }) => Awaitable<Verdict<string>>): this;
-    /** Judges what the user asks: `allow()`, `block(reason)` or `rewrite(text)`. */
+    /** Judges a prompt of the user: `allow()`, `block(reason)` or `rewrite(text)`. */
     interceptUserPrompt(guard: (prompt: {
         text: string;
     }) => Awaitable<Verdict<string>>): this;
-    /** Judges what a tool answered before the model sees it: `allow()`, `block(reason)` or `rewrite(output)`. */
+    /** Judges the result of a tool before the model sees it: `allow()`, `block(reason)` or `rewrite(output)`. */
     interceptToolResult(guard: (result: ToolAnswered) => Awaitable<Verdict<string | ContentBlock[] | Exclude<ToolOutput, void>>>): this;
     /** Calls the handler for each key that is pressed in the panel, in order. A typed character is in `text`. */
     onPanelKey(panelId: string, handler: (key: KeyName, text: string) => unknown): this;

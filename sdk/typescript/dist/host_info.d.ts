@@ -1,4 +1,4 @@
-/** What the host said in its `hello_ack`. */
+/** The facts in the host's `hello_ack`. */
 import type { HelloAckFrame } from './frames.js';
 export interface HostInfo {
     readonly protocolVersion: number;

@@ -1,4 +1,4 @@
-/** What the host said in its `hello_ack`. */
+/** The facts in the host's `hello_ack`. */
 export function toHostInfo(frame) {
     const extensionDir = frame.extension_dir ?? process.cwd();
     return {

@@ -4,9 +4,9 @@
  * `node:readline` also splits at U+2028, U+2029 and a lone CR, which a JSON string may contain. It splits bytes, not
  * characters, so a character that is cut by a chunk's end stays whole.
  */
-/** Bytes of one line. A longer line is dropped. */
+/** Maximum size of a line in bytes. A longer line is dropped. */
 export declare const LINE_LIMIT: number;
-/** Takes the place of a line that was longer than the limit. */
+/** Stands for a line that was longer than the limit. */
 export interface Oversize {
     readonly size: number;
 }

@@ -74,7 +74,7 @@ function claimStdout() {
     console.log = console.info = console.debug = console.error;
     return (text, done) => void real(text, done);
 }
-/** Until so much as waits to be written has been the same for FLUSH_MS. */
+/** Resolves when the amount of unwritten data has not changed for FLUSH_MS. */
 async function nothingTaken(waiting) {
     for (let before = -1, now = waiting(); now !== before; now = waiting()) {
         before = now;

@@ -2,7 +2,7 @@
 import type { CommandResponseFrame, PanelFields } from './frames.js';
 /** An answer, made by one of the functions below. */
 export type CommandResponse = Omit<CommandResponseFrame, 'type' | 'id'>;
-/** What a command's handler may return: a response, a text to display, or nothing. */
+/** The return value of a command's handler: a response, a text to display, or nothing. */
 export type CommandOutput = CommandResponse | string | undefined | void;
 /** Gives the text to the model, as if the user had typed it. */
 export declare function prompt(value: string): CommandResponse;

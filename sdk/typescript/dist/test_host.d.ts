@@ -10,7 +10,7 @@ export declare abstract class TestHost {
     #private;
     /** All frames of the extension, in order. */
     readonly frames: ExtensionFrame[];
-    /** Lines on its stdout that are no frames. */
+    /** Lines on its stdout that are not frames. */
     readonly junk: string[];
     readonly deadlineMs: number;
     /** The extension's folder for state: that of the options, else a new one, which is removed at the end. */
@@ -36,7 +36,7 @@ export declare abstract class TestHost {
         message: string;
         fields?: JsonObject;
     }[];
-    /** What `panel_render` frames have drawn in the panel; undefined before the first. */
+    /** The content that `panel_render` frames have drawn in the panel; undefined before the first. */
     panel(id: string): PanelFields | undefined;
     /** All frames of that type so far. */
     said<Type extends ExtensionFrame['type']>(type: Type): Frame<Type>[];

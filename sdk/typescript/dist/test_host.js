@@ -11,7 +11,7 @@ const FEATURES = [
 export class TestHost {
     /** All frames of the extension, in order. */
     frames = [];
-    /** Lines on its stdout that are no frames. */
+    /** Lines on its stdout that are not frames. */
     junk = [];
     deadlineMs;
     /** The extension's folder for state: that of the options, else a new one, which is removed at the end. */
@@ -32,7 +32,7 @@ export class TestHost {
             extension_dir: extensionDir, data_dir: dataDir, features,
         };
     }
-    // --- looking ----------------------------------------------------------------------------------------------
+    // --- reading ----------------------------------------------------------------------------------------------
     /** The registered tools, by name. */
     get tools() {
         const tools = new Map();
@@ -56,7 +56,7 @@ export class TestHost {
     get logs() {
         return this.said('log').map(({ type: _, ...line }) => ({ level: 'info', ...line }));
     }
-    /** What `panel_render` frames have drawn in the panel; undefined before the first. */
+    /** The content that `panel_render` frames have drawn in the panel; undefined before the first. */
     panel(id) {
         const drawn = this.said('panel_render').filter((frame) => frame.panel_id === id);
         const fields = drawn.map(({ type: _, panel_id: __, ...changed }) => changed);
@@ -66,7 +66,7 @@ export class TestHost {
     said(type) {
         return this.frames.filter((frame) => frame.type === type);
     }
-    // --- doing ------------------------------------------------------------------------------------------------
+    // --- requests -----------------------------------------------------------------------------------------------
     async callTool(name, args = {}) {
         return this.beginTool(name, args).outcome;
     }

@@ -5,7 +5,7 @@
 
 import { isObject, type Json, type JsonObject } from './json.js';
 
-/** What is wrong with the value, and where; undefined if it fits. */
+/** Returns what is wrong with the value, and where; undefined if it fits. */
 export function misfit(schema: JsonObject, value: unknown, place = ''): string | undefined {
   const wrong = (what: string): string => `${place || 'the arguments'} ${what}`;
   const { type, anyOf } = schema;

@@ -205,7 +205,7 @@ export class Conversation {
         }
         if (said.ask && !this.#host?.features.has('ask')) {
           // The host would take the question for an allow.
-          fields = { block: true, reason: said.reason || 'a person has to decide, and this host asks nobody' };
+          fields = { block: true, reason: said.reason || 'a person has to decide, and this host cannot ask one' };
           break;
         }
         subject = asRewritten(subject, said);
@@ -249,7 +249,7 @@ function refusal(type: 'tool_call' | 'command_invoked', id: string, message: str
   return { type: 'tool_result' as const, id, content: [{ type: 'text' as const, text: message }], is_error: true };
 }
 
-/** Whether the work settled within so many milliseconds. */
+/** Whether the work settled within this time in milliseconds. */
 async function within(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {

@@ -10,7 +10,7 @@ export interface ToolCalled {
   args: JsonObject;
 }
 
-/** What a tool answered. */
+/** The result of a tool. */
 export interface ToolAnswered {
   toolId: string;
   toolName: string;
@@ -37,7 +37,7 @@ export interface Events {
 
 export type Event<Name extends keyof Events> = { event: Name } & Events[Name];
 
-/** What a handler gets for a frame. Fields that the host left out are empty. */
+/** The value that a handler gets for a frame. Missing fields are empty. */
 export function toSubject(frame: EventFrame | EventInterceptFrame): object {
   const { event } = frame;
   switch (event) {

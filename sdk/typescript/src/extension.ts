@@ -37,7 +37,7 @@ export class Extension {
 
   // --- the host ---------------------------------------------------------------------------------------------
 
-  /** What the host said in its `hello_ack`. Known in every handler; throws before. Other code awaits `greeted`. */
+  /** The facts in the host's `hello_ack`. Known in every handler; throws before. Other code awaits `greeted`. */
   get host(): HostInfo {
     const host = this.#conversation?.host;
     if (!host) throw new Error('the host has not said hello yet; await extension.greeted first');
@@ -90,17 +90,17 @@ export class Extension {
     return this.#guard('turn_start', guard);
   }
 
-  /** Judges what the model said before it is shown: `allow()`, `block(reason)` or `rewrite(text)`. */
+  /** Judges a message of the model before it is shown: `allow()`, `block(reason)` or `rewrite(text)`. */
   interceptAssistantMessage(guard: (message: { text: string }) => Awaitable<Verdict<string>>): this {
     return this.#guard('assistant_message', guard);
   }
 
-  /** Judges what the user asks: `allow()`, `block(reason)` or `rewrite(text)`. */
+  /** Judges a prompt of the user: `allow()`, `block(reason)` or `rewrite(text)`. */
   interceptUserPrompt(guard: (prompt: { text: string }) => Awaitable<Verdict<string>>): this {
     return this.#guard('user_prompt', guard);
   }
 
-  /** Judges what a tool answered before the model sees it: `allow()`, `block(reason)` or `rewrite(output)`. */
+  /** Judges the result of a tool before the model sees it: `allow()`, `block(reason)` or `rewrite(output)`. */
   interceptToolResult(
     guard: (result: ToolAnswered) => Awaitable<Verdict<string | ContentBlock[] | Exclude<ToolOutput, void>>>,
   ): this {
@@ -131,7 +131,7 @@ export class Extension {
     return this;
   }
 
-  // --- speaking: each promise resolves when the frame has left the process ----------------------------------
+  // --- messages: each promise resolves when the frame has left the process ----------------------------------
 
   /** Shows the user a note. */
   notify(level: NoteLevel, message: string): Promise<void> {
@@ -198,7 +198,7 @@ export class Extension {
     return this;
   }
 
-  /** What is said before `run` is sent after `ready`. A frame that JSON cannot hold is reported and dropped. */
+  /** Messages before `run` are sent after `ready`. A frame that JSON cannot hold is reported and dropped. */
   async #say(frame: ExtensionFrame): Promise<void> {
     try {
       if (this.#conversation) await this.#conversation.send(frame);
@@ -222,7 +222,7 @@ class Greeting {
   });
 
   constructor() {
-    this.promise.catch(() => {}); // a rejection that is not awaited is no error
+    this.promise.catch(() => {}); // an unawaited rejection is not an error
   }
 }
 

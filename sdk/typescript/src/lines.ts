@@ -5,10 +5,10 @@
  * characters, so a character that is cut by a chunk's end stays whole.
  */
 
-/** Bytes of one line. A longer line is dropped. */
+/** Maximum size of a line in bytes. A longer line is dropped. */
 export const LINE_LIMIT = 64 * 1024 * 1024;
 
-/** Takes the place of a line that was longer than the limit. */
+/** Stands for a line that was longer than the limit. */
 export interface Oversize {
   readonly size: number;
 }

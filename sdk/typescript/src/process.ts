@@ -15,7 +15,7 @@ export interface RunOptions {
   stopWithinS?: number;
 }
 
-/** What `serveProcess` needs of an extension. */
+/** The part of an extension that `serveProcess` uses. */
 interface Served {
   readonly name: string;
   converse(link: Link, patience?: Patience): Conversation;
@@ -95,7 +95,7 @@ function claimStdout(): (text: string, done: () => void) => void {
   return (text, done) => void real(text, done);
 }
 
-/** Until so much as waits to be written has been the same for FLUSH_MS. */
+/** Resolves when the amount of unwritten data has not changed for FLUSH_MS. */
 async function nothingTaken(waiting: () => number): Promise<void> {
   for (let before = -1, now = waiting(); now !== before; now = waiting()) {
     before = now;

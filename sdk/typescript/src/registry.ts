@@ -10,7 +10,7 @@ import type { Verdict } from './verdicts.js';
 export interface CommandCall {
   readonly id: string;
   readonly name: string;
-  /** Aborted when the host does not wait any more: the call was cancelled or took too long, or the host stops. */
+  /** Aborted when the host no longer waits: the call was cancelled or took too long, or the host stops. */
   readonly signal: AbortSignal;
 }
 

@@ -20,7 +20,7 @@ const FEATURES = [
 
 type Frame<Type extends ExtensionFrame['type']> = Extract<ExtensionFrame, { type: Type }>;
 interface Waiter {
-  /** Whether a frame has come for which it waits. */
+  /** Whether an awaited frame has come. */
   look: () => boolean;
   fail: (error: Error) => void;
 }
@@ -28,7 +28,7 @@ interface Waiter {
 export abstract class TestHost {
   /** All frames of the extension, in order. */
   readonly frames: ExtensionFrame[] = [];
-  /** Lines on its stdout that are no frames. */
+  /** Lines on its stdout that are not frames. */
   readonly junk: string[] = [];
   readonly deadlineMs: number;
   /** The extension's folder for state: that of the options, else a new one, which is removed at the end. */
@@ -58,7 +58,7 @@ export abstract class TestHost {
   /** Text that explains a failed wait. */
   protected abstract evidence(): string;
 
-  // --- looking ----------------------------------------------------------------------------------------------
+  // --- reading ----------------------------------------------------------------------------------------------
 
   /** The registered tools, by name. */
   get tools(): Map<string, Frame<'register_tool'>> {
@@ -85,7 +85,7 @@ export abstract class TestHost {
     return this.said('log').map(({ type: _, ...line }) => ({ level: 'info', ...line }));
   }
 
-  /** What `panel_render` frames have drawn in the panel; undefined before the first. */
+  /** The content that `panel_render` frames have drawn in the panel; undefined before the first. */
   panel(id: string): PanelFields | undefined {
     const drawn = this.said('panel_render').filter((frame) => frame.panel_id === id);
     const fields = drawn.map(({ type: _, panel_id: __, ...changed }) => changed);
@@ -97,7 +97,7 @@ export abstract class TestHost {
     return this.frames.filter((frame): frame is Frame<Type> => frame.type === type);
   }
 
-  // --- doing ------------------------------------------------------------------------------------------------
+  // --- requests -----------------------------------------------------------------------------------------------
 
   async callTool(name: string, args: JsonObject = {}): Promise<CallOutcome> {
     return this.beginTool(name, args).outcome;

@@ -1,3 +1,3 @@
 """The content of extensions: the hash that shows whether the user has trusted it, and whether files have changed since
-they were hashed. What the user has trusted is in `supervisor/discovery`.
+they were hashed. The records of trust are in `supervisor/discovery`.
 """

@@ -6,8 +6,8 @@ one of its `args` leads to them: the next commit of a project can change these f
 extension, such as the project's, it covers only `__main__.py`. For an absolute link it covers only the target path: the
 file there, such as the `python` of a virtual environment, is not shipped with the project.
 
-The manifest's `data` names what is left out: files that the extension writes itself. A file counts all the same if
-`exec`, `args` or a link leads to it.
+The manifest's `data` names the files that are left out: files that the extension writes itself. A file counts all the
+same if `exec`, `args` or a link leads to it.
 
 The manifest is covered with the very bytes that were parsed: what is started is what was hashed.
 
@@ -61,7 +61,7 @@ def hash_content(folder: Path, manifest: Manifest | None = None, allowance: Allo
 def hash_steps(
     folder: Path, manifest: Manifest | None = None, allowance: Allowance | None = None, beside: Iterable[str] = ()
 ) -> Steps[Content]:
-    """`hash_content` in steps. What is read is taken from the allowance. Covers also what is `beside` the folder: paths
+    """`hash_content` in steps. Each read is taken from the allowance. Covers also the paths `beside` the folder,
     relative to it."""
     walk = _Walk(folder, allowance or Allowance(), manifest)
     yield from walk.all()
@@ -97,8 +97,7 @@ class _Walk(Covered):
             self._add(f"./{FILE}", digest_state(hashlib.sha256(self._text).hexdigest(), 0))
 
     def named(self, word: str) -> Steps[None]:
-        """Covers the files and folders that a word of the command line names by relative paths that lead out of the
-        folder."""
+        """Covers the files and folders that a word of the command line names by relative paths out of the folder."""
         for named in paths_in(word):
             if "\0" in named:
                 continue
@@ -116,7 +115,7 @@ class _Walk(Covered):
                 yield from self._file(path, shown)
 
     def _lead_to(self, path: str, shown: str) -> None:
-        """Remembers what a path inside leads to. Does nothing if there is no data."""
+        """Remembers the target of a path inside. Does nothing if there is no data."""
         if self._is_data is not None:
             with suppress(OSError):
                 self._led_to.append((os.path.realpath(path), shown, os.stat(path)))
@@ -172,7 +171,7 @@ class _Walk(Covered):
             yield from self._outside(path, f"{shown} -> ./{target}")  # no file inside can have this path
 
     def _outside(self, path: str, shown: str) -> Steps[None]:
-        """Covers what a path leads to, if that is outside of the folder."""
+        """Covers the target of a path, if that is outside of the folder."""
         try:
             found = os.stat(path)  # fails for links in a circle, and for more links than `realpath` can follow
         except OSError:
@@ -202,8 +201,8 @@ class _Walk(Covered):
         return inside[0] != ".." and HISTORY not in inside
 
     def _is_above(self, real: str) -> bool:
-        """Whether the folder with this real path contains the extension: it is what the extension works on, not a part
-        of its program."""
+        """Whether the folder with this real path contains the extension: the extension works on it; it is no part of
+        its program."""
         return self._root.startswith(real.rstrip("/") + "/")
 
     def _stat(self, path: str) -> os.stat_result:

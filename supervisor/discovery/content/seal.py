@@ -34,7 +34,7 @@ class Names(NamedTuple):
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """What changes with a file, folder or link: its identity, mode, size and times."""
+    """The properties that change with a file, folder or link: identity, mode, size and times."""
     return (
         status.st_dev,
         status.st_ino,
@@ -57,23 +57,23 @@ class Seal:
         lasts: bool = False,
         unchecked: str = "",
     ) -> None:
-        """`stamps` has each path with its state at that time: of a link its own, of all else what the path led to.
-        `folders` are those whose times may change, by the path of their stamp; by default none."""
+        """`stamps` has each path with its state at that time: for a link its own, for all else the state of the path's
+        target. `folders` are the folders whose times may change, by the path of their stamp; by default none."""
         self.manifest = manifest
         self._stamps = stamps
         self._folders = folders or {}
         self.lasts = lasts
         """Whether it holds for every start of a process, and not only for the first one of each worker."""
         self.unchecked = unchecked
-        """What of the extension this does not cover, so that it must not be started again; "" if it covers all."""
+        """The part of the extension that this does not cover: it must not be started again; "" if it covers all."""
 
     def for_good(self, unchecked: str = "") -> Seal:
         """The same seal, for every start; with `unchecked` for the first one alone."""
         return Seal(self.manifest, self._stamps, self._folders, lasts=True, unchecked=unchecked)
 
     def absolute_link(self, folder: str) -> str:
-        """Returns the first link in the folder, a real path, that has an absolute target: what is there was not hashed.
-        "" if there is none."""
+        """Returns the first link in the folder, a real path, that has an absolute target, whose content was not hashed;
+        "" without one."""
         for path, stamp in self._stamps:
             if stat.S_ISLNK(stamp[2]) and path.startswith(f"{folder.rstrip('/')}/"):
                 try:
@@ -111,5 +111,5 @@ class Seal:
 
 
 def _is_same_folder(now: Stamp, before: Stamp) -> bool:
-    """Whether both are one folder with one mode; its size and times tell what is in it."""
+    """Whether both are one folder with one mode; its size and times stand for its content."""
     return stat.S_ISDIR(now[2]) and now[:3] == before[:3]

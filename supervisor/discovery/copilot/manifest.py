@@ -30,7 +30,7 @@ READ_LIMIT = 1 << 20
 _ASKED = re.compile(rb"\brequestedEnvironmentVariables\s*:\s*\[([^\]]{0,4096})\]")
 _NAME = re.compile(rb"""["'`]([A-Za-z_][A-Za-z0-9_]{0,127})["'`]""")
 GIVEN = ("exec", "args", "dialect")
-"""What a manifest must leave out."""
+"""Fields that a manifest must leave out."""
 
 
 def name_of(folder: Path) -> str:
@@ -39,7 +39,7 @@ def name_of(folder: Path) -> str:
 
 
 def has_no_exec(text: bytes) -> bool:
-    """Whether this is an object without `exec`. What cannot be read is none."""
+    """Whether this is an object without `exec`. False if it cannot be read."""
     try:
         fields = msgspec.json.decode(text)
     except UNREADABLE:
@@ -66,7 +66,8 @@ def copilot_manifest(folder: Path, text: bytes | None, name: str = "") -> Manife
 
 def variables_in(program: bytes) -> tuple[str, ...]:
     """The variables that a program names in `requestedEnvironmentVariables`, if it lists them as words. They are asked
-    for like those in the `env` of a manifest: who trusts it is told, and what it asks for later needs trust again."""
+    for like the variables in the `env` of a manifest: who trusts it is told, and what it asks for later needs trust
+    again."""
     found = (name for listed in _ASKED.findall(program) for name in _NAME.findall(listed))
     return tuple(dict.fromkeys(name.decode() for name in found))
 

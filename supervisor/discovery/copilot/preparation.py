@@ -1,4 +1,4 @@
-"""Says how a Copilot extension is started, and what this machine lacks for that.
+"""Prepares the start of a Copilot extension, and names what this machine lacks for it.
 
 Node runs a program of ours that lets the extension import the SDK, and then the extension. The SDK is looked for in the
 `node_modules` of the extension and of its project, then in `$ZOT_HOME`. Extensions of the user never get that of a
@@ -31,8 +31,7 @@ NO_NODE = SkipReason(
 
 def prepare(found: FoundExtension, workspace: Path, home: Path | None) -> tuple[FoundExtension, SkipReason | None]:
     """A Copilot extension as it is started in a project's folder, the `workspace`; and what this machine lacks for
-    that, None if nothing is known. `home` is the `$ZOT_HOME` in which the SDK may be installed. Starts
-    nothing."""
+    that, None if nothing is known. The SDK may be installed in `home`, the `$ZOT_HOME`. Starts nothing."""
     looked = _search(found.folder, found.scope, home or zot_home())
     env = {"EXTENSION_PATH": str(found.folder / PROGRAM)}
     if looked.sdk is not None:
@@ -42,7 +41,7 @@ def prepare(found: FoundExtension, workspace: Path, home: Path | None) -> tuple[
 
 
 def sdk_of(found: FoundExtension, home: Path) -> Sdk | None:
-    """The SDK that a Copilot extension gets; None if there is none. `home` is `$ZOT_HOME`."""
+    """The SDK that a Copilot extension gets; None without one. `home` is `$ZOT_HOME`."""
     return _search(found.folder, found.scope, home).sdk
 
 

@@ -77,7 +77,7 @@ def scaffold(name: str, location: Location, project: Path, home: Path) -> Path:
 
 
 def write_into(root: Path, inside: tuple[str, ...], name: str, *, mode: int = 0o777) -> Path:
-    """Makes the folder `root/inside/name` with the program in it, and what is missing between. `root` may be a link,
+    """Makes the folder `root/inside/name` with the program in it, and missing folders between. `root` may be a link,
     nothing below it. Returns the program. Raises `ScaffoldError`; then nothing new is left."""
     check_name(name)
     shown = root

@@ -21,11 +21,11 @@ PACKAGE = "@github/copilot-sdk"
 NEEDED = "vscode-jsonrpc"
 """The package that the SDK speaks through."""
 MINIMUM = (1, 0, 0)
-"""The oldest version that is used. Those before had other names for much."""
+"""The oldest version that is used. Earlier versions have other names for much."""
 FOLDER = "copilot-sdk"
 """In `$ZOT_HOME`: where `zot ext install-sdk copilot` puts the SDK and what it depends on."""
 BOOTSTRAP = Path(__file__).parent / "launch" / "bootstrap.mjs"
-"""What Node runs in place of an extension. It reads `EXTENSION_PATH` and `COPILOT_SDK_PATH`."""
+"""The program that Node runs in place of an extension. It reads `EXTENSION_PATH` and `COPILOT_SDK_PATH`."""
 INSTALL = "zot ext install-sdk copilot"
 VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:[-+].*)?")
 PACKAGE_JSON_LIMIT = 1 << 20
@@ -53,14 +53,14 @@ class Sdk(msgspec.Struct, frozen=True):
 
 
 class SdkSearch(msgspec.Struct, frozen=True):
-    """What a search has found: an SDK, or why those that are there are not used, a line for each."""
+    """The result of a search: an SDK, or why each SDK that is there is not used, a line for each."""
 
     sdk: Sdk | None
     unfit: tuple[str, ...] = ()
 
     @property
     def problem(self) -> SkipReason | None:
-        """What is wrong and what to do; None if there is an SDK."""
+        """The fault and what to do; None if an SDK was found."""
         if self.sdk is not None:
             return None
         it = f"{PACKAGE}; {'; '.join(self.unfit)}" if self.unfit else f"{PACKAGE}, which is not installed"
@@ -68,9 +68,9 @@ class SdkSearch(msgspec.Struct, frozen=True):
 
 
 def search(extension: Path, project: Path | None, home: Path) -> SdkSearch:
-    """Looks for the SDK in the `node_modules` of the extension's folder; if that is in the project, in those of the
-    folders above up to the project; and in `$ZOT_HOME`. The first that can be used is taken. Starts nothing, and reads
-    one small file in each place."""
+    """Looks for the SDK in the `node_modules` of the extension's folder; if that is in the project, in the
+    `node_modules` of the folders above up to the project; and in `$ZOT_HOME`. The first that can be used is taken.
+    Starts nothing, and reads one small file in each place."""
     unfit: list[str] = []
     for folder, where in _places(extension, project, home):
         path = folder / "node_modules" / PACKAGE
@@ -123,7 +123,7 @@ class UnfitSdkError(Exception):
 
 
 def usable_version(path: Path) -> str:
-    """The version of the SDK in a folder. Raises `FileNotFoundError` if there is none, and `UnfitSdkError`."""
+    """The version of the SDK in a folder. Raises `FileNotFoundError` without an SDK, and `UnfitSdkError`."""
     try:
         described = msgspec.json.decode(read_file(path / "package.json", PACKAGE_JSON_LIMIT))
     except (FileNotFoundError, NotADirectoryError):

@@ -1,5 +1,5 @@
 """MCP servers that files describe: `.mcp.json`, `$ZOT_HOME/mcp.json` and those of `--mcp-config`.
 
-`servers` makes extensions of their entries, `entry_hash` says what of an entry is trusted. The format is in
+`servers` makes extensions of their entries, `entry_hash` hashes the part of an entry that is trusted. The format is in
 `wire.settings.mcp_file`.
 """

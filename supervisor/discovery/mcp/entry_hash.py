@@ -1,13 +1,13 @@
-"""Hashes what of an MCP server's entry is trusted: how it is started, and the files of the project that it names.
+"""Hashes the part of an MCP server's entry that is trusted: how it is started, and the project's files that it names.
 
 Of the entry count the name, `command`, `args`, `env`, `cwd` and `env_policy` as they are written. A word names a file
 if it leads to one that lies in the project, as it is, behind a `=`, or as a part between spaces, colons, commas and the
 signs of a shell; the paths start in `cwd`, and in each folder that another word names. A text behind `sh -c` is divided
 as a shell does it; if it cannot be read for sure, every file of the project counts that can be executed or is a script.
-A word also names what Python and Node find under it without the ending: `server` and `app.server` name `server.py` and
-`app/server.py`. Of a folder count the files that a launcher would run, and of the one in which `npm`, `make` and others
-start those that they read there.
-What these files load, and what a launcher downloads, is not covered.
+A word also names the files that Python and Node find under it without the ending: `server` and `app.server` name
+`server.py` and `app/server.py`. Of a folder it covers the files that a launcher would run; of the folder in which
+`npm`, `make` and others start, the files that they read there. It does not cover files that these files load or that a
+launcher downloads.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RUN_IN_FOLDERS = (
     "deno.json", "deno.jsonc", "GNUmakefile", "makefile", "Makefile", "justfile", "Justfile", ".justfile", "Dockerfile",
     "compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml",
 )  # fmt: skip
-"""What launchers that are given a folder run or read there."""
+"""Files that launchers run or read in a folder that they are given."""
 LAUNCHERS = {
     "package.json": {"npm", "pnpm", "yarn", "bun"},
     "deno": {"deno"},
@@ -49,7 +49,7 @@ LAUNCHERS = {
 }
 """Programs that read one of `RUN_IN_FOLDERS` in the folder in which they start, by a part of its name."""
 ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts")
-"""What a word that names a program may leave out."""
+"""Endings that a word that names a program may leave out."""
 SCRIPTS = (
     *ENDINGS, ".sh", ".bash", ".zsh", ".ksh", ".fish", ".rb", ".pl", ".php", ".lua", ".tcl", ".awk", ".jar", ".mts",
     ".cts", ".tsx", ".jsx", ".wasm",
@@ -156,7 +156,7 @@ class _Files(Covered):
         self._states.append((name, b"field " + hashlib.sha256(text).hexdigest().encode()))
 
     def look_for(self, path: str) -> Steps[None]:
-        """Covers what a path names, with its ending or without."""
+        """Covers the files that a path names, with its ending or without."""
         path = path.rstrip("/")
         if not os.path.isdir(os.path.dirname(path)):
             return  # and another path that is written like this one, but for a `..` in it, may be there
@@ -166,7 +166,7 @@ class _Files(Covered):
                 yield from self.look_at(path + ending)
 
     def look_at(self, path: str) -> Steps[None]:
-        """Covers a file, or what is run in a folder."""
+        """Covers a file, or the files that are run in a folder."""
         try:
             found = os.stat(path)
         except (OSError, ValueError):
@@ -198,7 +198,7 @@ class _Files(Covered):
             yield
 
     def look_where_it_starts(self, folder: str, words: Sequence[str]) -> Steps[None]:
-        """Covers what the launchers among the words read in the folder in which they start."""
+        """Covers the files that launchers among the words read in the folder in which they start."""
         programs = {os.path.basename(word) for word in words}
         parts = [part for part, launchers in LAUNCHERS.items() if not launchers.isdisjoint(programs)]
         for name in RUN_IN_FOLDERS:
@@ -206,14 +206,13 @@ class _Files(Covered):
                 yield from self.look_at(os.path.join(folder, name))
 
     def look_in(self, folder: str) -> Steps[None]:
-        """Covers what a launcher runs in a folder."""
+        """Covers the files that a launcher runs in a folder."""
         for name in RUN_IN_FOLDERS:
             if os.path.isfile(path := os.path.join(folder, name)):
                 yield from self._file(path)
 
     def _file(self, path: str) -> Steps[None]:
-        """Covers a file, if it is one of the project. Of a link that leads out of the project counts where it leads
-        to."""
+        """Covers a file, if it is one of the project. For a link that leads out of the project its target counts."""
         path, real = _path_and_target(path)
         inside, really_inside = _relative_path(path, self._project), _relative_path(real, self._real)
         shown = inside or really_inside
@@ -230,7 +229,7 @@ class _Files(Covered):
 
 
 def _is_program(entry: os.DirEntry[str]) -> bool:
-    """Whether a file, or what a link leads to, is one that a shell can run. False if it cannot be read."""
+    """Whether a shell can run this file, or the target of this link. False if it cannot be read."""
     try:
         found = entry.stat()
         if not stat.S_ISREG(found.st_mode):

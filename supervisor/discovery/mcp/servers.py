@@ -49,7 +49,7 @@ def read_servers(
 
 
 def read_again(found: FoundExtension, environ: Mapping[str, str]) -> FoundExtension:
-    """The server as its file has it now, expanded. Raises `ManifestError`, also if it is not there any more."""
+    """The server as its file has it now, expanded. Raises `ManifestError`, also if it is gone."""
     assert found.mcp_file is not None
     assert found.workspace is not None
     file, name = found.mcp_file, found.manifest.name
@@ -64,7 +64,7 @@ def read_again(found: FoundExtension, environ: Mapping[str, str]) -> FoundExtens
     for fault in parsed.faults:
         if fault.name == name:
             raise ManifestError(f"{at(file, fault.place)}: {fault.message}")
-    raise ManifestError(f"{file} has no server {name!r} any more")
+    raise ManifestError(f"{file} no longer has a server {name!r}")
 
 
 def is_same(old: FoundExtension, new: FoundExtension) -> bool:

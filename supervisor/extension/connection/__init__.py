@@ -1,4 +1,4 @@
 """The channel to one worker: frames in both directions, requests to it, its own calls, and the rules of its handshake.
 
-Which worker there is, and what becomes of it, is above: in `supervisor.extension`.
+The life of a worker is above: in `supervisor.extension`.
 """

@@ -44,8 +44,8 @@ def _fail_session(error: Exception) -> Received:
 
 class Channel:
     """The frames of one worker in both directions, and the times at which the session of its protocol wants to be
-    called. `on_timeout` is called when a request has got no answer in time, `on_unusable` when the worker is of no
-    use."""
+    called. `on_timeout` is called when a request has got no answer in time, `on_unusable` when the worker is
+    useless."""
 
     __slots__ = (
         "_account", "_complaints", "_has_ended", "_loop", "_more_timer", "_most", "_session_timer", "frames_in",
@@ -84,7 +84,7 @@ class Channel:
             Remarked: self._on_remarked,
             Unusable: on_unusable,
         }
-        """What is done with each kind of message. The worker adds its own handlers."""
+        """The handler of each kind of message. The worker adds its own handlers."""
         self._loop = loop
         self._account = account
         self._complaints = complaints
@@ -96,7 +96,7 @@ class Channel:
         self._has_ended = False
 
     def open(self, stdin: PipeWriter | Link, stdout: PipeReader | Link) -> None:
-        """Says what the host says first. The caller hands what comes from `stdout` to `receive`."""
+        """Sends the host's first messages. The caller hands what comes from `stdout` to `receive`."""
         self.requests.stdin, self.requests.stdout = stdin, stdout
         if opening := self.session.opening:
             self.requests.write(opening)
@@ -172,7 +172,7 @@ class Channel:
             self.requests.stdout.expect_large()
 
     def _read_on(self) -> None:
-        """Reads in the next pass what the splitter has left over."""
+        """Reads the rest of the splitter in the next pass."""
         if self._more_timer is None:
             self._more_timer = self._loop.call_later(0, self._read_more)
 
@@ -221,7 +221,7 @@ class Channel:
         self.reply(reply)
 
     def ponged(self, frame: frames.Pong) -> None:
-        """Handles a pong. The end of a round trip is behind what the worker has asked for before its pong."""
+        """Handles a pong. The end of a round trip comes after the calls that the worker has made before its pong."""
         if self.on_pong is not None and not self.round_trips.is_open(frame.id):
             self.on_pong(frame.id)
         else:

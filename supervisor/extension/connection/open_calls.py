@@ -1,7 +1,7 @@
-"""What one worker wants from its host of its own accord: each such call is answered once, at any time, or refused.
+"""Requests of one worker to its host. Each such call is answered once, at any time, or refused.
 
 Calls are carried out in the order in which they came, as long as they take no more than `SHARE_S` of a pass of the
-loop. The others wait for the next passes: they must not hold up what other extensions say.
+loop. The others wait for the next passes: they must not hold up the messages of other extensions.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ FAULT_LENGTH = 300
 
 
 class HostCallAnswer:
-    """What a handler answers a call with: `give` or `refuse`, now or later. The first of them counts; after the end of
-    the worker neither has an effect. Both are called from within the loop."""
+    """Answers a call for its handler: `give` or `refuse`, now or later. Only the first counts; after the end of the
+    worker neither has an effect. Both are called from within the loop."""
 
     __slots__ = ("_calls", "_key")
 
@@ -45,7 +45,7 @@ class HostCallAnswer:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is still somebody to answer."""
+        """Whether the call can still be answered."""
         return self._calls.is_open(self._key, self)
 
     def give(self, value: Any) -> None:
@@ -89,7 +89,7 @@ class OpenCalls:
         self._remark = remark
         self._open: dict[str, HostCallAnswer] = {}
         self._waiting: deque[Callable[[], object]] = deque()
-        """What is not begun yet."""
+        """Actions that have not begun."""
         self._timer: Timer | None = None
         """Set while something waits."""
         self._pass = -1
@@ -109,7 +109,7 @@ class OpenCalls:
         self._do(partial(self._carry_out, called.call, answer, handler))
 
     def behind(self, action: Callable[[], object]) -> None:
-        """Does this once the calls that wait now are carried out: at once if there are none."""
+        """Does this once the calls that wait now are carried out: at once if no call waits."""
         if self._waiting:
             self._waiting.append(action)
         else:
@@ -121,7 +121,7 @@ class OpenCalls:
             self._go_on()
 
     def _go_on(self) -> None:
-        """Does what waits, in its share of this pass. The rest is done in the next one."""
+        """Carries out waiting actions, in its share of this pass. The rest is done in the next one."""
         self._timer = None
         clock, waiting = self._loop.clock, self._waiting
         if self._pass != self._loop.passes:
@@ -166,7 +166,7 @@ class OpenCalls:
             self._send(written)
 
     def forget(self) -> None:
-        """Called at the end of the worker: nobody waits for an answer any more, and what is not begun is left out."""
+        """Called at the end of the worker: no call is answered from now on, and waiting actions are left out."""
         self._open.clear()
         self._waiting.clear()
         if self._timer is not None:

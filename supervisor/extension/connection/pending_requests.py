@@ -34,7 +34,7 @@ POSSIBLE_ANSWERS = frozenset({None, "tool_result", "event_intercept_response", "
 
 
 class Complaints(Protocol):
-    """Takes what is wrong with an extension, see `supervisor.extension.notices.Notices`."""
+    """Takes the faults of an extension, see `supervisor.extension.notices.Notices`."""
 
     def warn(self, key: str, message: str) -> None: ...
     def has_warned(self, key: str) -> bool: ...
@@ -64,7 +64,7 @@ class PendingRequests:
         self.stdin: PipeWriter | Link | None = None
         """Takes the frames to the worker; None before the start."""
         self.stdout: PipeReader | Link | None = None
-        """What a wait for an answer waits on; None before the start."""
+        """The pipe that a wait for an answer reads; None before the start."""
         self.account = account
         self.timeouts = timeouts
         self.pending: dict[str, Pending] = {}
@@ -72,7 +72,7 @@ class PendingRequests:
         self.is_extended_by_progress = False
         """Whether each progress report of a call starts its time anew."""
         self.accepts_cancel = False
-        """Whether the worker wants to be told of calls that nobody waits for any longer."""
+        """Whether the worker wants to be told of calls that were cancelled."""
         self._loop = loop
         self._clock = loop.clock
         self._session = session

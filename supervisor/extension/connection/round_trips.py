@@ -42,7 +42,7 @@ class RoundTrips:
         return ping_id in self._done
 
     def cancel(self, trip: str) -> None:
-        """From now on nobody waits for this pong."""
+        """Stops waiting for this pong."""
         self._done.pop(trip, None)
 
     def returned(self, ping_id: str) -> bool:

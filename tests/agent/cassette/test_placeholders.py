@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.cassette.placeholders import Names, canonical
+from agent.cassette.placeholders import PlaceholderNames, canonical
 
 CWD, HOME = "/home/me/work", "/home/me"
 
 
-def names(cwd: str = CWD, home: str | None = HOME, messages: object = ()) -> Names:
-    return Names.of({"messages": messages}, cwd=cwd, home=home)
+def names(cwd: str = CWD, home: str | None = HOME, messages: object = ()) -> PlaceholderNames:
+    return PlaceholderNames.of({"messages": messages}, cwd=cwd, home=home)
 
 
 def encoded(text: str, **where) -> str:

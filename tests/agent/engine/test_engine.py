@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from agent.abort import Abort
-from agent.run.steering import SteerRefusedError
+from agent.run.steer_queue import SteerRefusedError
 from agent.sessions.file import SessionBusyError, SessionFile
 from agent.sessions.load import SessionError, load
 from agent.sessions.rows import Meta

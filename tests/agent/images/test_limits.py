@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.images import limits, scaler
-from agent.images.limits import UnfitImageError, beyond, check_all, check_image, needs_scaling
+from agent.images.limits import UnfitImageError, check_all, check_image, exceeded_limit, needs_scaling
 from tests.support.pictures import gif, jpeg, png
 
 LONG = b"x" * limits.BYTES_LIMIT
@@ -47,18 +47,20 @@ def test_what_is_no_whole_image_is_refused(data, why):
 )
 def test_the_limits(data, count, is_scaled, exceeded, monkeypatch):
     assert needs_scaling(data) is is_scaled
-    assert beyond(data, count=count).startswith(exceeded)
-    assert bool(beyond(data, count=count)) is bool(exceeded)
+    assert exceeded_limit(data, count=count).startswith(exceeded)
+    assert bool(exceeded_limit(data, count=count)) is bool(exceeded)
     monkeypatch.setattr(scaler, "can_scale", lambda: False)
-    said = scaler.refused(data, count=count)
-    assert said == (f"{beyond(data, count=count)}; pip install 'pyzot[images]' has it scaled down" if exceeded else "")
+    said = scaler.image_refusal(data, count=count)
+    assert said == (
+        f"{exceeded_limit(data, count=count)}; pip install 'pyzot[images]' has it scaled down" if exceeded else ""
+    )
     monkeypatch.setattr(scaler, "can_scale", lambda: True)
-    assert scaler.refused(data, count=count) == ""
+    assert scaler.image_refusal(data, count=count) == ""
 
 
 def test_what_is_too_long_to_be_scaled_is_refused_with_its_size(monkeypatch):
     monkeypatch.setattr(scaler, "INPUT_LIMIT", 10)
-    assert scaler.refused(gif()).startswith(f"it has {len(gif())} bytes, and the limit is 3,932,160; more than ")
+    assert scaler.image_refusal(gif()).startswith(f"it has {len(gif())} bytes, and the limit is 3,932,160; more than ")
 
 
 @pytest.mark.parametrize(("window", "most"), [(None, 100), (200_000, 100), (1_000_000, 600)])

@@ -12,8 +12,8 @@ from agent.model.access import (
     CredentialKind,
     Endpoint,
     find_access,
+    hide_credentials,
     lacks_credentials,
-    without_credentials,
 )
 
 KEY, TOKEN, URL = "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"
@@ -109,7 +109,7 @@ def test_an_address_that_is_none_does_not_show_its_password(url):
     ],
 )
 def test_an_address_is_kept_without_its_user_name_and_password(url, kept):
-    assert without_credentials(url) == without_credentials(kept) == kept
+    assert hide_credentials(url) == hide_credentials(kept) == kept
     assert lacks_credentials(kept) is (kept != url)
     assert not lacks_credentials(url)
 

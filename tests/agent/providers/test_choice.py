@@ -6,7 +6,7 @@ import pytest
 
 from agent.model.catalogue import DEFAULT_MODEL, ModelInfo, Prices, Thinking
 from agent.providers.choice import ChoiceError, choose
-from agent.providers.user_models import Known
+from agent.providers.user_models import KnownModels
 from supervisor.home.config import Config
 
 
@@ -14,7 +14,7 @@ def model(provider, model_id):
     return ModelInfo(model_id, None, None, Thinking.BUDGET, Prices(), provider=provider, source="models.json")
 
 
-KNOWN = Known(
+KNOWN = KnownModels(
     models=(model("ollama", "qwen"), model("ollama", "llama"), model("vllm", "gpt-oss"), model("litellm", "qwen"),
             model("litellm", "claude-opus-5")),
     unusable={"google": "openai"},

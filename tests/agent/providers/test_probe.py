@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.providers.probe import Outcome, judge
+from agent.providers.probe import ProbeOutcome, judge
 
 
 def error(status, message="as the script says"):
@@ -14,18 +14,18 @@ def error(status, message="as the script says"):
 @pytest.mark.parametrize(
     ("line", "outcome"),
     [
-        ({"type": "final"}, Outcome.ACCEPTED),
-        (error(401), Outcome.REFUSED),
-        (error(403), Outcome.REFUSED),
-        (error(404, "model: no-such"), Outcome.ACCEPTED),
-        (error(404, "not found"), Outcome.UNKNOWN),
-        (error(400, "Invalid model name passed in model=x"), Outcome.ACCEPTED),
-        (error(400, "No connected db."), Outcome.UNKNOWN),
-        (error(400, "Your credit balance is too low"), Outcome.ACCEPTED),
-        (error(402), Outcome.ACCEPTED),
-        (error(429), Outcome.UNKNOWN),
-        (error(529), Outcome.UNKNOWN),
-        (error(None, "connection refused"), Outcome.UNKNOWN),
+        ({"type": "final"}, ProbeOutcome.ACCEPTED),
+        (error(401), ProbeOutcome.REFUSED),
+        (error(403), ProbeOutcome.REFUSED),
+        (error(404, "model: no-such"), ProbeOutcome.ACCEPTED),
+        (error(404, "not found"), ProbeOutcome.UNKNOWN),
+        (error(400, "Invalid model name passed in model=x"), ProbeOutcome.ACCEPTED),
+        (error(400, "No connected db."), ProbeOutcome.UNKNOWN),
+        (error(400, "Your credit balance is too low"), ProbeOutcome.ACCEPTED),
+        (error(402), ProbeOutcome.ACCEPTED),
+        (error(429), ProbeOutcome.UNKNOWN),
+        (error(529), ProbeOutcome.UNKNOWN),
+        (error(None, "connection refused"), ProbeOutcome.UNKNOWN),
     ],
 )
 def test_only_what_the_server_cannot_say_without_knowing_the_key_is_a_yes(line, outcome):

@@ -9,7 +9,7 @@ import pytest
 from agent.model import catalogue
 from agent.model.catalogue import CATALOGUE, Prices, Thinking
 from agent.model.presets import PRESETS
-from agent.providers.user_models import UserModelsError, load
+from agent.providers.user_models import UserModelsError, load_user_models
 from supervisor.discovery.environment import HOST_SECRETS
 from tests.support.zot_process import ROOT
 
@@ -18,7 +18,7 @@ from tests.support.zot_process import ROOT
 def write(tmp_path):
     def written(**providers):
         (tmp_path / "models.json").write_text(json.dumps({"providers": providers}))
-        return load(tmp_path)
+        return load_user_models(tmp_path)
 
     return written
 
@@ -30,7 +30,7 @@ def used():
 
 
 def test_without_the_file_there_is_what_is_packaged(tmp_path):
-    known = load(tmp_path)
+    known = load_user_models(tmp_path)
     assert "ollama" in known.providers
     assert known.models == ()
 
@@ -133,17 +133,17 @@ def test_a_link_to_nothing_and_a_folder_are_faults(tmp_path):
     path = tmp_path / "models.json"
     path.symlink_to("gone")
     with pytest.raises(UserModelsError, match="is a link to gone, which is not there"):
-        load(tmp_path)
+        load_user_models(tmp_path)
     path.unlink()
     path.mkdir()
     with pytest.raises(UserModelsError, match="cannot be read: Is a directory"):
-        load(tmp_path)
+        load_user_models(tmp_path)
 
 
 def test_the_page_has_an_example_that_can_be_loaded_and_all_presets(tmp_path):
     page = (ROOT / "docs" / "models.md").read_text()
     (tmp_path / "models.json").write_text(page.split("```json\n")[1].split("```")[0])
-    known = load(tmp_path)
+    known = load_user_models(tmp_path)
     assert [(info.provider, info.id) for info in known.models] == [
         ("ollama", "qwen3-coder"), ("my-company", "house-1"), ("anthropic", "claude-opus-5"),
     ]  # fmt: skip

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.rpc.messages import UnfitError, to_transcript
-from agent.sessions.export.client_messages import shown
+from agent.rpc.messages import UnfitMessageError, to_transcript
+from agent.sessions.export.client_messages import client_messages
 from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
 from wire.rpc import messages
 
@@ -35,14 +35,14 @@ def transcripts(draw):
 
 @given(transcripts())
 def test_with_full_a_transcript_comes_back_whole(transcript):
-    line = msgspec.json.encode(shown(transcript, full=True))
+    line = msgspec.json.encode(client_messages(transcript, full=True))
     assert b"\n" not in line
     assert to_transcript(msgspec.json.decode(line, type=tuple[messages.Message, ...])) == transcript
 
 
 @given(transcripts())
 def test_without_full_there_is_neither_reasoning_nor_data(transcript):
-    line = msgspec.json.encode(shown(transcript, full=False))
+    line = msgspec.json.encode(client_messages(transcript, full=False))
     assert b'"type":"thinking"' not in line
     assert b'"data":' not in line
     assert b"args_text" not in line
@@ -74,12 +74,12 @@ SAID = {"type": "text", "text": "go"}
     ],
 )
 def test_what_the_api_would_refuse_is_refused(pairs, why):
-    with pytest.raises(UnfitError) as refused:
+    with pytest.raises(UnfitMessageError) as refused:
         to_transcript(given_messages(*pairs))
     assert why in str(refused.value)
 
 
 def test_an_image_that_is_too_large_is_refused():
     data = base64.b64encode(b"GIF89a" + b"x" * 4_000_000).decode()
-    with pytest.raises(UnfitError, match="more than 3932160 bytes"):
+    with pytest.raises(UnfitMessageError, match="more than 3932160 bytes"):
         to_transcript(given_messages(("user", [{"type": "image", "mime_type": "image/gif", "data": data}])))

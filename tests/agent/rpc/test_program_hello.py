@@ -82,7 +82,7 @@ FAULTY = [
     ({"frame": {"type": "hello", "name": "x"}, "extension": ""}, "extension: 1 to 64 characters"),
     ({"frame": {"type": "hello", "name": "x"}, "extension": 5}, "extension: expected str, got int"),
     ({"frame": {"type": "hello", "name": "x"}, "extension": "echo"}, "is the name of another extension"),
-    ({"closed": True}, "there is none of the name 'mine'"),
+    ({"closed": True}, "this program has none named 'mine'"),
     ({"closed": True, "frame": {"type": "ready"}}, "closed: such a line has no frame"),
     ({"frame": {"type": "ready"}, "manifest": {}}, "manifest: only the hello"),
     *(

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from agent.rpc.requests import told
+from agent.rpc.requests import reload_answer
 from tests.support.rpc_client import serve
 from tests.support.scripted_model import BEGUN, ScriptedModel, says
 from wire.control import ReloadOutcome
@@ -173,7 +173,7 @@ def test_a_reload_that_takes_longer_than_the_drain_timeout_is_given_up(tmp_path,
 
 def test_the_words_of_each_outcome():
     outcomes = [ReloadOutcome(kind, kind, "why") for kind in ("reloaded", "started", "stopped", "kept", "skipped")]
-    told_of = told(outcomes, {"reloaded", "started", "kept", "another"})
+    told_of = reload_answer(outcomes, {"reloaded", "started", "kept", "another"})
     assert told_of.stopped == ("reloaded", "stopped")
     assert told_of.loaded == ("reloaded", "started")
     assert told_of.ready == ("reloaded", "started", "kept")

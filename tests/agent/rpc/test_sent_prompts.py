@@ -170,7 +170,7 @@ for kind, host in heard():
 """
     served = run(lambda client: client.prompt("go"), says("One."), programs={"late": program}, drain_s=30.0)
     notes = [line["message"] for line in served.lines if line["type"] == "ext_notify"]
-    assert notes == ["the client has gone: no prompts are taken any more"]
+    assert notes == ["the client has gone: no more prompts are taken"]
     assert served.status == 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.run import context_files
-from agent.run.context_files import FILE_LIMIT, LIMIT, as_text, find_context_files
+from agent.run.context_files import FILE_LIMIT, LIMIT, context_text, find_context_files
 from supervisor.home.repository import repository_root
 
 
@@ -42,7 +42,7 @@ def test_from_the_users_to_the_nearest(here):
         "home/AGENTS.md", "repository/AGENTS.md", "repository/packages/AGENTS.md", "repository/packages/shop/AGENTS.md",
     ]  # fmt: skip
     assert result.notices == ()
-    text = as_text(result.files, str(here / "repository" / "packages" / "shop"))
+    text = context_text(result.files, str(here / "repository" / "packages" / "shop"))
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == [
         f"{here}/home/AGENTS.md", "../../AGENTS.md", "../AGENTS.md", "AGENTS.md",
     ]  # fmt: skip
@@ -85,7 +85,7 @@ def test_a_repository_of_somebody_else_is_none(here, monkeypatch):
 
 
 def test_nothing_is_no_text(here):
-    assert as_text(found(here).files, str(here)) == ""
+    assert context_text(found(here).files, str(here)) == ""
 
 
 def test_a_long_file_is_cut_and_this_is_said(here):
@@ -96,7 +96,7 @@ def test_a_long_file_is_cut_and_this_is_said(here):
     assert result.notices == (
         f"{here}/repository/AGENTS.md: only its first {FILE_LIMIT} bytes are used: the limit is 32 KiB",
     )
-    assert as_text(result.files, str(here)).endswith("é\n\n(cut here: read the file for the rest)")
+    assert context_text(result.files, str(here)).endswith("é\n\n(cut here: read the file for the rest)")
 
 
 def test_a_cut_in_a_character_is_no_fault(here):

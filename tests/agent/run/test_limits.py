@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.run import cost
-from agent.run.limits import Budget, Spending, decide, dollars, refusal, tokens
+from agent.run.limits import Budget, Spending, budget_refusal, dollars, total_tokens, unpriced_refusal
 from wire.events import Totals
 
 COUNTS = st.integers(0, 10**12)
@@ -18,7 +18,7 @@ BUDGETS = st.builds(Budget, st.none() | st.floats(1e-9, 10**9, allow_nan=False),
 
 @given(USES)
 def test_without_a_budget_nothing_is_ever_used_up(spent):
-    assert decide(spent, Budget()) is None
+    assert budget_refusal(spent, Budget()) is None
 
 
 @given(USES, BUDGETS)
@@ -31,7 +31,7 @@ def test_a_request_is_made_while_less_than_each_limit_is_used_and_known(spent, b
     long = budget.max_tokens is not None and (
         spent.input + spent.output + spent.cache_read + spent.cache_write >= budget.max_tokens
     )
-    reason = decide(spent, budget)
+    reason = budget_refusal(spent, budget)
     assert (reason is not None) == (dear or long)
     if reason is not None:
         assert reason.startswith("budget: ")
@@ -49,25 +49,25 @@ def test_a_run_is_over_its_budget_by_one_reply_at_most(replies, budget):
             break
         before = spending.spent
         spending.add(reply)
-    assert decide(before, budget) is None
+    assert budget_refusal(before, budget) is None
     if budget.max_tokens is not None:
-        assert tokens(before) < budget.max_tokens
+        assert total_tokens(before) < budget.max_tokens
 
 
 @given(USES, USES, BUDGETS)
 def test_what_is_used_up_stays_so(spent, more, budget):
-    if decide(spent, budget) is not None:
-        assert decide(cost.add(spent, more), budget) is not None
+    if budget_refusal(spent, budget) is not None:
+        assert budget_refusal(cost.add(spent, more), budget) is not None
 
 
 def test_the_reason_says_what_is_used_the_limit_and_its_flag():
-    assert decide(Totals(0, 0, 0, 0, 0.521), Budget(0.5)) == (
+    assert budget_refusal(Totals(0, 0, 0, 0, 0.521), Budget(0.5)) == (
         "budget: $0.5210 of $0.50 (--max-cost-usd) is used; allow more, or ask for less"
     )
-    assert decide(Totals(1000, 30, 200, 4, None), Budget(None, 1000)) == (
+    assert budget_refusal(Totals(1000, 30, 200, 4, None), Budget(None, 1000)) == (
         "budget: 1,234 of 1,000 tokens (--max-tokens) are used; allow more, or ask for less"
     )
-    assert "is not known" in (decide(Totals(0, 0, 0, 0, None), Budget(0.5)) or "")
+    assert "is not known" in (budget_refusal(Totals(0, 0, 0, 0, None), Budget(0.5)) or "")
 
 
 @given(st.integers(0, 10**15), st.integers(0, 6))
@@ -79,8 +79,8 @@ def test_an_amount_is_shown_whole(billionths, places):
 
 
 def test_only_a_budget_in_dollars_needs_a_price():
-    assert refusal("claude-sonnet-5-5", Budget(1.0, 1)) is None
-    assert refusal("llama-99b", Budget(None, 1)) is None
-    assert (refusal("llama-99b", Budget(1.0)) or "").startswith(
+    assert unpriced_refusal("claude-sonnet-5-5", Budget(1.0, 1)) is None
+    assert unpriced_refusal("llama-99b", Budget(None, 1)) is None
+    assert (unpriced_refusal("llama-99b", Budget(1.0)) or "").startswith(
         "--max-cost-usd: the price of the model 'llama-99b' is not known"
     )

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from agent.sessions.file import SessionFile
-from agent.sessions.places import folder_of, unfinished
+from agent.sessions.places import folder_of, unfinished_path
 from agent.sessions.remove import PRUNED_S, prune
 from agent.sessions.rows import Meta
 from agent.transcript import Message, Text
@@ -78,7 +78,7 @@ def test_a_file_in_use_stays(make, tmp_path):
 
 def test_what_a_killed_run_left_half_made_goes(make, tmp_path):
     path = make(META)
-    left = unfinished(path)
+    left = unfinished_path(path)
     path.rename(left)
     assert prune(tmp_path, "/x", NOW) == [left]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.sessions.repair import repaired
+from agent.sessions.repair import repair_messages
 from agent.transcript import Message, Text, ToolCall, ToolResult
 
 ids = st.sampled_from("abc")
@@ -36,7 +36,7 @@ def check(transcript):
 
 @given(messages)
 def test_a_repaired_transcript_is_valid_and_stays_as_it_is(given_messages):
-    found, changes = repaired(given_messages)
+    found, changes = repair_messages(given_messages)
     check(found)
-    assert repaired(found) == (found, 0)
+    assert repair_messages(found) == (found, 0)
     assert bool(changes) == (found != given_messages)

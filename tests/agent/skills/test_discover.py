@@ -7,9 +7,9 @@ import os
 import pytest
 
 from agent.skills import discover as discovery
+from agent.skills.builtin_skills import DESCRIPTIONS
 from agent.skills.discover import discover, places
 from agent.skills.offer import offer
-from agent.skills.shipped import DESCRIPTIONS
 
 
 @pytest.fixture

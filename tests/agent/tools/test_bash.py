@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from agent.tools.bash import MAX_TIMEOUT_S, Call, ShellExit, decode_call, human_duration, result_text
+from agent.tools.bash import MAX_TIMEOUT_S, BashCall, ShellExit, decode_call, human_duration, result_text
 from agent.tools.outcome import ToolError
 from agent.tools.shell.output_window import OutputWindow, Tail
 
 
 def test_arguments() -> None:
-    assert decode_call({"command": "ls"}) == Call("ls", 600)
-    assert decode_call({"command": "ls", "timeout": 5, "extra": 1}) == Call("ls", 5)
-    assert decode_call({"command": "ls", "timeout": -1}) == Call("ls", 600)
-    assert decode_call({"command": "ls", "timeout": 10**30}) == Call("ls", MAX_TIMEOUT_S)
+    assert decode_call({"command": "ls"}) == BashCall("ls", 600)
+    assert decode_call({"command": "ls", "timeout": 5, "extra": 1}) == BashCall("ls", 5)
+    assert decode_call({"command": "ls", "timeout": -1}) == BashCall("ls", 600)
+    assert decode_call({"command": "ls", "timeout": 10**30}) == BashCall("ls", MAX_TIMEOUT_S)
 
 
 @pytest.mark.parametrize(

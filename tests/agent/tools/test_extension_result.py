@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.tools.extension_result import INPUT_LIMIT, parts_of, within_bounds
+from agent.tools.extension_result import INPUT_LIMIT, limit_parts, parts_of
 from agent.transcript import Image, Text
 from tests.support.faulty_run import guarded, observe, program
 from tests.support.pictures import png
@@ -52,7 +52,7 @@ def test_an_image_that_no_model_takes_is_a_text_and_is_not_decoded():
 def test_only_the_start_of_a_long_text_is_divided_into_lines(tmp_path: Path):
     tracemalloc.start()
     try:
-        (cut,) = within_bounds((Text("\n" * 2_000_000),), tmp_path)
+        (cut,) = limit_parts((Text("\n" * 2_000_000),), tmp_path)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000, "each line as a string would take fifty times as much"
     finally:
         tracemalloc.stop()
@@ -65,7 +65,7 @@ def test_a_long_result_of_a_guard_is_cut_once(tmp_path: Path, monkeypatch: pytes
     said, _ = seen.answer_of("t1.0")
     assert len(said) < 52_000
     assert said.count("[cut: this is the start of 200000 bytes") == 1
-    again = within_bounds((Text(said),), tmp_path)
+    again = limit_parts((Text(said),), tmp_path)
     assert again == (Text(said),)
 
 

@@ -1,4 +1,4 @@
-"""What servers with a fault have in common: the name of the fault, and a tool `echo`."""
+"""Shared by servers with a fault: the name of the fault, and a tool `echo`."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class AsksAll(Faulty):
 
 @fault(FAULTS, "odd-messages")
 class OddMessages(Faulty):
-    """Sends messages that are none before each answer: wrong types, no version, no method, deep nesting."""
+    """Sends broken messages before each answer: wrong types, no version, no method, deep nesting."""
 
     def answer(self, request_id, result):
         for line in (

@@ -68,7 +68,7 @@ class ContentLength(Faulty):
 
 @fault(FAULTS, "content-length-waits")
 class ContentLengthWaits(Faulty):
-    """Waits for a header before it says anything: a line of JSON is none."""
+    """Waits for a header before it says anything; a line of JSON is no header."""
 
     def on_line(self, line):
         pass

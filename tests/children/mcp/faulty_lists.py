@@ -137,7 +137,7 @@ class Floods(Faulty):
 
 @fault(FAULTS, "floods-deaf")
 class FloodsDeaf(Floods):
-    """The same, and reads nothing any more once it has told its tools."""
+    """The same, and no longer reads once it has told its tools."""
 
     def on_answered(self, method):
         while method == "tools/list":

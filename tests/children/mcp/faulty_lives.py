@@ -31,7 +31,7 @@ class Usage(Faulty):
 
 @fault(FAULTS, "old-version")
 class OldVersion(Faulty):
-    """Answers `initialize` with a version that nobody knows."""
+    """Answers `initialize` with an unknown version."""
 
     offered_version = "1999-01-01"
 

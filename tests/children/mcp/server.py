@@ -1,4 +1,4 @@
-"""What a sound MCP server does, without any SDK: reads requests, answers them, and waits without a thread."""
+"""A sound MCP server without any SDK: it reads requests, answers them, and waits without a thread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = "2026-07-28"
 KEY = "io.modelcontextprotocol/"
 LATER = object()
-"""What a tool returns that answers by itself, or never."""
+"""Returned by a tool that answers by itself, or never."""
 
 
 class McpError(Exception):

@@ -26,7 +26,7 @@ def sdk() -> Any:
 
 
 def spoken_to(sdk: Any, argv: tuple[str, ...], talk: Any, mode: str = "auto", **options: Any) -> Any:
-    """What `talk(client)` returns, with a client of the official SDK."""
+    """Returns the result of `talk(client)`, with a client of the official SDK."""
 
     async def speak() -> Any:
         parameters = sdk.StdioServerParameters(command=argv[0], args=list(argv[1:]))

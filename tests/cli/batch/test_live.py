@@ -46,7 +46,7 @@ def test_the_view_its_keys_and_the_summary(zot, terminal):
     terminal.keys("p")
     terminal.wait_for(r"^p pause  q drain  Q stop$")
     terminal.keys("q")
-    terminal.wait_for(r"^draining: no task is started any more, 2 still running$")
+    terminal.wait_for(r"^draining: no new tasks start, 2 still running$")
     terminal.keys("Q")
     shown = terminal.wait_for(r"^status 130$")
     assert "draining" not in shown, "the view is erased"

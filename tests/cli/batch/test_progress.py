@@ -37,7 +37,7 @@ def test_why_nothing_goes_on_is_said():
     assert "paused by you: p goes on" in by_user
     assert by_user[-1] == "p go on  q drain  Q stop"
     draining = drawn(view(is_draining=True), 80, 24)
-    assert "draining: no task is started any more, 2 still running" in draining
+    assert "draining: no new tasks start, 2 still running" in draining
     assert draining[-1] == "Q stop"
 
 

@@ -49,7 +49,7 @@ def test_a_server_is_added_replaced_and_removed(zot):
     removed = run(zot, "mcp", "remove", "files")
     assert (removed.status, removed.stderr) == (0, f"removed files from {file}\n")
     assert servers(file) == {}
-    assert "no MCP server 'files': there is none" in run(zot, "mcp", "remove", "files").stderr
+    assert "no MCP server 'files'; zot mcp add" in run(zot, "mcp", "remove", "files").stderr
 
 
 def test_flags_become_fields(zot):

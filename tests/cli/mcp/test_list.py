@@ -122,7 +122,7 @@ def test_get_of_a_faulty_one_and_of_none(zot):
     assert (told.status, "state         faulty: " in told.text) == (0, True)
     unknown = run(zot, "mcp", "get", "bda")
     assert (unknown.status, "no such MCP server: 'bda'" in unknown.stderr) == (2, True)
-    assert "there is none of scope project" in run(zot, "mcp", "get", "bad", "-s", "project").stderr
+    assert "no MCP server 'bad' of scope project" in run(zot, "mcp", "get", "bad", "-s", "project").stderr
 
 
 def test_names_are_completed(zot, server):

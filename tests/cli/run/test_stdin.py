@@ -172,7 +172,7 @@ def test_an_endless_stdin_is_an_error(monkeypatch):
     monkeypatch.setattr(stdin, "LARGEST_BYTES", 1 << 20)
     zero = os.open("/dev/zero", os.O_RDONLY)
     try:
-        with pytest.raises(PromptError, match="stdin is longer than 1 MiB: no model takes so much"):
+        with pytest.raises(PromptError, match="stdin is longer than 1 MiB: more than any model takes"):
             StdinReader(None, fd=zero).read(StdinUse.WANTED)
     finally:
         os.close(zero)

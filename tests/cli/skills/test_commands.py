@@ -8,7 +8,7 @@ import pty
 import pytest
 
 import cli.skills.commands  # noqa: F401  (once, and not in each fork)
-from agent.skills.shipped import shipped
+from agent.skills.builtin_skills import builtin_skills
 from tests.support.forked import run
 from tests.support.patience import PATIENCE_S
 from wire.exit_codes import Status
@@ -49,7 +49,7 @@ def test_the_list_says_where_each_comes_from_and_what_hides_it(skilled):
 
 def test_show_prints_what_the_model_gets(skilled):
     outcome = run(skilled, "skill", "show", "write-zot-extension", "-C", "/")
-    assert outcome.text == shipped()[0].text
+    assert outcome.text == builtin_skills()[0].text
     assert "\x1b[31mon." in run(skilled, "skill", "show", "deploy").text
     ours, theirs = pty.openpty()
     with skilled.start("skill", "show", "deploy", stdout=theirs) as running:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="this system has no templates")
 CRASHES = {
-    "kill": (signal.SIGKILL, "the run was ended by signal SIGKILL (nobody here has sent it"),
+    "kill": (signal.SIGKILL, "the run was ended by signal SIGKILL (zot has not sent it"),
     "segv": (signal.SIGSEGV, "the run was ended by signal SIGSEGV"),
     "abrt": (signal.SIGABRT, "the run was ended by signal SIGABRT"),
     "term": (signal.SIGTERM, "the batch did not end the run, and it says: interrupted by SIGTERM"),

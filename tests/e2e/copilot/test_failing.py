@@ -15,7 +15,7 @@ STAYS_DOWN = {"policy": "temporary"}
 
 
 def check_others(outcome, place) -> None:
-    """The sound one beside it has answered, and nobody else is said to have failed."""
+    """The sound one beside it has answered, and no other is said to have failed."""
     assert "Hello, Ada" in results_of(place.asked())
     cost = outcome.result.extensions["guide-tools"]
     assert (cost.state, cost.errors, cost.exit_status) == ("exited", 0, "exit 0")
@@ -107,7 +107,7 @@ def test_a_call_in_which_it_leaves_ends_at_once(each_sdk):
     assert left == ("left" if each_sdk.package.parents[2].name == "oldest" else "the extension has left the session")
     assert on.startswith("$ echo on")
     (lost,) = [each.message for each in outcome.of(Extension) if each.event == "no_verdict"]
-    assert "its permission handler is asked nothing any more" in lost
+    assert "its permission handler is no longer asked" in lost
 
 
 @pytest.mark.slow

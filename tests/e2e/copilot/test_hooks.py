@@ -24,7 +24,7 @@ def bench(each_sdk):
 
 
 def output(**fields: Any) -> dict[str, Any]:
-    """What the hook is to return."""
+    """The output that the hook is to return."""
     return {"output": fields}
 
 

@@ -1,4 +1,4 @@
-"""What extensions that people publish do, and a guide does not tell: each is written here anew, and runs in a run."""
+"""Habits of published extensions that no guide tells of: each is written here anew, and runs in a run."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ const session = await joinSession({ tools: [{ name: "logs", handler: async () =>
 
 @pytest.mark.slow
 def test_one_that_logs_what_is_no_text(each_sdk):
-    """A log that is refused, and that nobody waits for, would end its process."""
+    """A log that is refused and not waited for would end its process."""
     each_sdk.write("logs", LOGS_ANYTHING)
     outcome = each_sdk.results(("logs", {}), ("logs", {})).check(Status.OK)
     said = [note.message for note in outcome.of(ExtNotify)]
@@ -115,7 +115,7 @@ def test_one_whose_module_never_ends_is_started_nevertheless(each_sdk):
 
 @pytest.mark.slow
 def test_one_that_does_not_wait_for_its_join(each_sdk):
-    """What it does then, it does before the run begins."""
+    """Its handler is there before the run begins."""
     each_sdk.write(
         "careless", "joinSession().then((session) => session.on('user.message', () => session.log('heard')));"
     )

@@ -1,4 +1,4 @@
-"""What an extension does with its session in a run of a model: prompts of its own, the workspace, the model, an end."""
+"""An extension and its session in a run of a model: prompts of its own, the workspace, the model, an end."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_what_a_handler_of_an_event_sends_after_it_has_waited_is_not_lost(each_s
 
 @pytest.mark.slow
 def test_what_is_sent_when_the_run_is_over_is_lost_and_both_read_so(each_sdk):
-    """Nobody knows what it waits for: here the end of the run itself."""
+    """Its wait is unknown to the host: here it waits for the end of the run itself."""
     handler = """() => process.stdin.once("close", () => setImmediate(
       () => session.send({ prompt: "lost" }).catch((error) => console.error(`refused: ${error.message}`))))"""
     each_sdk.write("later", IDLE.format(handler=handler))
@@ -124,7 +124,7 @@ def test_what_is_sent_as_the_run_ends_is_refused_and_the_user_reads_so(each_sdk)
         """,
     )
     outcome = each_sdk.run(DONE).check(Status.OK)
-    why = "the run is ending: it takes no prompts any more"
+    why = "the run is ending: it takes no more prompts"
     assert [each.message for each in outcome.of(Extension) if each.event == "warning"] == [
         f"a prompt that it sends is refused: {why}"
     ]
@@ -283,7 +283,7 @@ def test_other_methods_of_the_session(each_sdk):
 
 @pytest.mark.slow
 def test_a_hook_that_waits_for_the_agent(place):
-    """What the guide warns of: the agent waits for the hook until its deadline, and then goes on."""
+    """The guide warns of this: the agent waits for the hook until its deadline, and then goes on."""
     place.write(
         "waits",
         """const session = await joinSession({ hooks: {

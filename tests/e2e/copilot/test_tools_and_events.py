@@ -95,7 +95,7 @@ def test_permissions(bench):
 
 
 def test_the_environment(bench):
-    """What it requests and names in its manifest it has; the user's other secrets it has not."""
+    """It has the variables that it requests and names in its manifest, and none of the user's other secrets."""
     env = {"WORKBENCH_TOKEN": "t0ken", "GITHUB_TOKEN": "ghp_1", "COLOUR": "red"}
     asked = [("bench_variable", {"name": name}) for name in (*env, "SESSION_ID")]
     outcome = bench.results([*asked, ("bench_place", {})], env=env).check(Status.OK)
@@ -128,7 +128,7 @@ def test_the_timeline(bench):
 
 
 def events(place) -> dict[str, list[dict[str, Any]]]:
-    """What was told of each type of event."""
+    """The data of the events that were told, by type."""
     told: dict[str, list[dict[str, Any]]] = {}
     for line in (place.zot.cwd / "events.jsonl").read_text().splitlines():
         event = json.loads(line)

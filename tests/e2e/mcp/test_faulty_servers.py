@@ -54,7 +54,7 @@ EXPECTED = {
     "not-utf8": Seen(2),
     "huge-line": Seen(3),
     "endless-line": gone("said no hello within 4 s"),
-    "closes-stdout": gone("closed its stdout and can say nothing any more"),
+    "closes-stdout": gone("closed its stdout and can say nothing more"),
     "dies-at-import": gone("No module named 'mcp_of_last_year'"),
     "usage": gone('(exit 2): "usage: missing argument: directory"'),
     "old-version": gone("it speaks version '1999-01-01' of MCP; zot speaks 2024-11-05", WorkerState.FAILED),
@@ -127,7 +127,7 @@ def test_what_is_seen_of_each_beside_all_others(tmp_path):
 
 
 def deviation(host: Host, fault: str) -> object:
-    """What is seen of a server and was not expected."""
+    """The state, tools, notices and answer of a server if they are not as expected, else None."""
     expected = EXPECTED[fault]
     names = [name for name, tool in host.supervisor.registrations.tools().items() if tool.owner.name == fault]
     state = host.state(fault)

@@ -1,4 +1,4 @@
-"""What a server says of its tools is in the system prompt, and never long there."""
+"""The instructions of a server are in the system prompt, and never long there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sound MCP servers can, through a host, in both eras; and a call in each language."""
+"""Abilities of sound MCP servers, through a host, in both eras; and a call in each language."""
 
 from __future__ import annotations
 

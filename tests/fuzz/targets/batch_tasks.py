@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agent.batch.tasks.faults import TasksError
 from agent.batch.tasks.read import read_tasks
 from agent.batch.tasks.select import Selection, SelectionError, filter_from, slice_from
-from agent.batch.tasks.template import Template
+from agent.batch.tasks.template import PromptTemplate
 from tests.fuzz.target import Target
 from wire.batch.task import decode_task, encode_task
 
@@ -62,7 +62,7 @@ def flags(folder: Path) -> Iterator[Callable[[bytes], None]]:
             except SelectionError:
                 pass
         try:
-            Template(text).fill({"a": 1, "c d": None})
+            PromptTemplate(text).fill({"a": 1, "c d": None})
         except (TasksError, KeyError):
             pass
 

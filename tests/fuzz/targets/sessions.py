@@ -12,7 +12,7 @@ from agent.model.request import build_params
 from agent.sessions.file import SessionFile
 from agent.sessions.fork import fork_to_go_on
 from agent.sessions.load import SessionError, load
-from agent.sessions.repair import repaired
+from agent.sessions.repair import repair_messages
 from agent.transcript import Message, Text
 from tests.fuzz.prompt import without_fsync
 from tests.fuzz.target import Target
@@ -64,7 +64,7 @@ def _seeds() -> list[bytes]:
 
 def _check(messages: tuple[Message, ...]) -> None:
     """What is sent is what the API takes, and can be written as JSON."""
-    assert repaired(messages) == (list(messages), 0)
+    assert repair_messages(messages) == (list(messages), 0)
     assert not messages or messages[0].role == "user"
     params = build_params(model="m", system="", messages=messages, tools=(), max_tokens=9, reasoning=None)
     orjson.dumps(params)
@@ -103,7 +103,7 @@ def _open(folder: Path) -> Iterator[Callable[[bytes], None]]:
         assert path.read_bytes().startswith(data)
         for written in (path, *(() if copy is None else (copy.path,))):
             after = load(written)
-            assert after.messages == tuple(repaired([*loaded.messages, NEXT])[0])
+            assert after.messages == tuple(repair_messages([*loaded.messages, NEXT])[0])
             assert after.message_rows == loaded.message_rows + 1
         assert load(path).fault_count == loaded.fault_count
         if copy is not None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agent.run.context_files import FILE_LIMIT, as_text, find_context_files
+from agent.run.context_files import FILE_LIMIT, context_text, find_context_files
 from agent.skills.allowed_tools import ActiveSkills
+from agent.skills.builtin_skills import FILE, FOLDER
 from agent.skills.read import SkillError, read_skill
-from agent.skills.shipped import FILE, FOLDER
 from agent.skills.skill import manifest
 from tests.fuzz.target import Target, without_folder
 
@@ -47,7 +47,7 @@ def context_files(folder: Path) -> Iterator[Callable[[bytes], None]]:
     def take(data: bytes) -> None:
         file.write_bytes(data)
         found = find_context_files(folder / "home", folder)
-        assert len(as_text(found.files, str(folder)).encode()) < 3 * FILE_LIMIT + 1000
+        assert len(context_text(found.files, str(folder)).encode()) < 3 * FILE_LIMIT + 1000
         is_blank = not data.decode("utf-8-sig", "replace").strip()
         assert found.files or found.notices or is_blank or data in (b"\xef", b"\xef\xbb")  # half a byte order mark
 

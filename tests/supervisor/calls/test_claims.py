@@ -10,7 +10,7 @@ from tests.support.stand import Stand
 
 dialect = pytest.fixture(scripted_dialect)
 CLAIMS = ("claim t", "hello", "tool t", "ready")
-"""Offers a tool that nobody else may have."""
+"""Offers a tool that no other extension may have."""
 OFFERS = ("hello", "tool t", "ready")
 
 

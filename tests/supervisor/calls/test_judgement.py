@@ -39,7 +39,7 @@ CHAINS = st.lists(st.tuples(VERDICTS, st.booleans()), max_size=8)
 
 
 def read_verdict(event: str, answer: InterceptResponse) -> GuardVerdict:
-    """What a frame of a guard of zot counts for."""
+    """The verdict that a frame of a guard of zot counts for."""
     return allowed_part(event, verdict_in(answer))
 
 

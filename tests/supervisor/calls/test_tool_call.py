@@ -1,4 +1,4 @@
-"""A call fails as soon as it cannot be answered any more; its caller hears of progress, its extension of the end."""
+"""A call fails as soon as it can no longer be answered; its caller hears of progress, its extension of the end."""
 
 from __future__ import annotations
 
@@ -19,42 +19,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("healthy")
 
 
-@pytest.mark.parametrize(
-    ("child", "status", "words"),
-    [
-        ("dies_in_call", "exit 7", ': "dies_in_call: something terrible happened"'),
-        ("killed_in_call", "signal SIGKILL", ""),
-    ],
-)
-def test_a_call_fails_at_once_when_its_worker_dies(host: Host, child: str, status: str, words: str):
-    host.add(child, timeouts={"tool_call": 60})
-    host.start()
-    answer, seconds = host.timed(host.call, "die")
-    assert seconds < AT_ONCE
-    assert answer.failure is Failure.DIED
-    assert answer.reason == f"it ended ({status}){words}"
-    path = host.extension(child).log.path
-    assert host.said_of(child) == [("exited", f"it ended ({status}) with 1 call pending{words} (log: {path})")]
-    assert host.tools() == {"echo"}
-    assert host.supervisor.registrations.owner_of("die") is host.extension(child)
-    cost = host.cost(child)
-    assert (cost.calls, cost.errors, cost.exits, cost.exit_status) == (1, 1, 1, status)
-
-
-def test_a_call_of_a_tool_whose_worker_has_died_fails_at_once(host: Host):
-    host.add("dies_in_call")
-    host.start()
-    offered = host.supervisor.registrations.tools()["die"]
-    host.call("die")
-    answer, seconds = host.timed(host.call_owned, offered, b"{}")
-    assert seconds < AT_ONCE
-    assert (answer.failure, answer.reason) == (
-        Failure.DIED,
-        'it ended (exit 7): "dies_in_call: something terrible happened"',
-    )
-    assert len(host.said_of("dies_in_call")) == 1
-
-
 def test_a_worker_that_dies_just_before_a_call_is_reported_by_its_exit(host: Host):
     for number in range(10):
         host.write(
@@ -67,16 +31,6 @@ def test_a_worker_that_dies_just_before_a_call_is_reported_by_its_exit(host: Hos
         answer = host.call_of(f"dead{number}", f"t{number}")
         assert answer.failure is Failure.DIED
         assert "it ended (exit 5)" in answer.reason
-
-
-def test_a_call_without_an_answer_fails_at_its_deadline(host: Host):
-    host.add("never_answers", timeouts={"tool_call": 0.3})
-    host.start()
-    answer, seconds = host.timed(host.call, "hang")
-    assert 0.3 <= seconds < AT_ONCE
-    assert (answer.failure, answer.reason) == (Failure.TIMEOUT, "no answer within 0.3 s")
-    assert host.said_of("never_answers") == [("warning", "its tool hang failed: no answer within 0.3 s")]
-    assert (host.cost("never_answers").timeouts, host.cost("never_answers").errors) == (1, 0)
 
 
 def test_a_cancelled_call_fails_at_once_and_its_late_answer_is_ignored(host: Host):

@@ -232,7 +232,7 @@ def test_a_verdict_ends_once_whatever_happens(
 
 
 def waiting_for(extensions: list[FakeExtension]) -> Any:
-    """A strategy for one of the open requests, or None if there is none."""
+    """A strategy for one of the open requests, or None if no request is open."""
     waiting = [(extension, *each) for extension in extensions for each in extension.open()]
     return st.sampled_from(waiting) if waiting else None
 

@@ -204,7 +204,7 @@ def test_another_user_is_refused(tmp_path):
     with Serving(tmp_path / "run", peer_uid=lambda _sock: os.geteuid() + 1) as serving:
         client = serving.client()
         (refusal,) = client.replies(1)
-        assert refusal["message"] == f"this host belongs to user {os.geteuid()}, and serves nobody else"
+        assert refusal["message"] == f"this host belongs to user {os.geteuid()}, and serves no other user"
         client.wait_for_end()
         assert serving.server.clients == 0
 

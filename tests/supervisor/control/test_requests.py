@@ -1,4 +1,4 @@
-"""What a client of the control socket may ask, and what it is told."""
+"""Requests of a client of the control socket, and their answers."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def test_a_real_other_user_is_refused_even_where_the_folder_lets_them_in(tmp_pat
             serving.until(lambda: process.poll() is not None, poll_s=0.01)
             said = process.stdout.read().decode()
     assert '"type":"error"' in said, said
-    assert "serves nobody else" in said
+    assert "serves no other user" in said
 
 
 # --- what dead hosts leave -------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_a_host_removes_its_own_socket_and_no_other(tmp_path):
 
 
 def test_a_client_says_that_the_host_is_not_there(tmp_path, dead_socket):
-    with pytest.raises(GoneError, match=f"host {UNUSED_PID} is not running any more"):
+    with pytest.raises(GoneError, match=f"host {UNUSED_PID} no longer runs"):
         ControlClient(Endpoint(UNUSED_PID, tmp_path / "none.sock"))
     path = dead_socket(f"{UNUSED_PID}.sock")
     with pytest.raises(GoneError):

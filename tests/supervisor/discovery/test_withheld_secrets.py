@@ -32,12 +32,15 @@ def tell(home, *extensions, config=None, environ=HOST):
 def test_it_is_said_once_for_each_extension_and_variable(home):
     line = tell(home, guard())
     assert line == (
-        "zot: secrets stay here, said once: guard did not get GITHUB_TOKEN and HF_TOKEN. zot ext info guard tells more;"
-        f' to hand one over, put {{"env_grant":{{"guard":["GITHUB_TOKEN"]}}}} into {home}/config.json'
+        "zot: extension guard starts without GITHUB_TOKEN and HF_TOKEN (secrets by their names; shown once). "
+        "zot ext info guard tells more; to hand one over, put"
+        f' {{"env_grant":{{"guard":["GITHUB_TOKEN"]}}}} into {home}/config.json'
     )
     assert tell(home, guard()) == ""
-    assert "guard did not get NPM_TOKEN." in tell(home, guard(), environ={**HOST, "NPM_TOKEN": "x"})
-    assert "desk did not get GITHUB_TOKEN and HF_TOKEN." in tell(home, guard(), guard("desk"))
+    assert "extension guard starts without NPM_TOKEN (secrets" in tell(
+        home, guard(), environ={**HOST, "NPM_TOKEN": "x"}
+    )
+    assert "extension desk starts without GITHUB_TOKEN and HF_TOKEN (secrets" in tell(home, guard(), guard("desk"))
     assert tell(home, guard("desk"), guard()) == ""
     text = (home / "withheld.json").read_text()
     assert "value" not in text
@@ -64,7 +67,9 @@ def test_nothing_is_said_of_what_was_not_withheld(home, fields, config):
 def test_the_line_says_exactly_who_did_not_get_what(home):
     several = [guard("a"), guard("b"), guard("c", env=("HF_TOKEN",)), guard("d", env=("HF_TOKEN", "GITHUB_TOKEN"))]
     line = tell(home, *several)
-    assert "a and b did not get GITHUB_TOKEN and HF_TOKEN; c did not get GITHUB_TOKEN. " in line
+    assert (
+        "extensions a and b start without GITHUB_TOKEN and HF_TOKEN; extension c starts without GITHUB_TOKEN (" in line
+    )
 
 
 def test_no_key_of_the_host_is_proposed_if_there_is_another(home):
@@ -75,14 +80,15 @@ def test_no_key_of_the_host_is_proposed_if_there_is_another(home):
 def test_the_key_that_is_set_for_zot_itself_is_no_news(home):
     own = {"ANTHROPIC_API_KEY": "x", "ANTHROPIC_AUTH_TOKEN": "x", "ANTHROPIC_CUSTOM_HEADERS": "x"}
     assert tell(home, guard(), environ=own) == ""
-    assert "guard did not get GITHUB_TOKEN and HF_TOKEN. " in tell(home, guard(), environ={**HOST, **own})
+    assert "extension guard starts without GITHUB_TOKEN and HF_TOKEN (" in tell(home, guard(), environ={**HOST, **own})
 
 
 def test_many_are_counted_on_one_line(home):
     many = {f"S{number:02}_TOKEN": "" for number in range(30)}
     line = tell(home, *(guard(f"e{number:02}") for number in range(20)), environ=many)
     assert (
-        "e00, e01, e02, e03, e04 and 15 more did not get S00_TOKEN, S01_TOKEN, S02_TOKEN, S03_TOKEN, S04_TOKEN" in line
+        "e00, e01, e02, e03, e04 and 15 more start without S00_TOKEN, S01_TOKEN, S02_TOKEN, S03_TOKEN, S04_TOKEN"
+        in line
     )
     assert line.count("\n") == 0
     assert len(line) < 500

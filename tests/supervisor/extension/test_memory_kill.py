@@ -29,7 +29,7 @@ def tracked(tmp_path: Path):
 
 @pytest.fixture
 def kills(monkeypatch: pytest.MonkeyPatch) -> dict[Identity, int]:
-    """What the cgroup leaves count: one kill for each worker that is asked for here. `ended` removes the leaf."""
+    """The count of the cgroup leaves: one kill for each worker that is asked for here. `ended` removes the leaf."""
     counted: dict[Identity, int] = {}
     collected: set[Identity] = set()
     really_collected, really_ended = ProcessTracker.collected, ProcessTracker.ended

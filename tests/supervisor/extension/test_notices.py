@@ -1,4 +1,4 @@
-"""What an extension writes with log frames becomes lines of its log."""
+"""Log frames of an extension become lines of its log."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from supervisor.extension.restart import (
     Decision,
     EndCause,
     GiveUp,
-    RestartHistory,
+    PastExits,
     RestartIn,
     StayDown,
     WorkerEnding,
@@ -47,9 +47,9 @@ STEPS = st.lists(st.tuples(ENDINGS, st.floats(0, 100), st.floats(0, 1)), max_siz
 
 def play(
     policy: Restart, steps: list[tuple[WorkerEnding, float, float]], **how: bool
-) -> list[tuple[Decision, RestartHistory]]:
+) -> list[tuple[Decision, PastExits]]:
     """One decision after another, `seconds` apart."""
-    history, now, made = RestartHistory(), 0.0, []
+    history, now, made = PastExits(), 0.0, []
     for ending, seconds, dice in steps:
         now += seconds
         decision, history = decide(policy, history, ending, now=now, dice=dice, **how)
@@ -110,7 +110,7 @@ def test_the_history_of_exits_is_bounded(policy: Restart, steps: list[tuple[Work
 def test_a_worker_that_would_fail_again_stays_down(policy: Restart, ending: WorkerEnding, stop_on_limit: bool):
     for cause in HOPELESS:
         decision, _ = decide(
-            policy, RestartHistory(), replace(ending, cause=cause), now=0.0, dice=0.5, stop_on_limit=stop_on_limit
+            policy, PastExits(), replace(ending, cause=cause), now=0.0, dice=0.5, stop_on_limit=stop_on_limit
         )
         assert decision == StayDown("it would fail again")
 
@@ -150,7 +150,7 @@ def test_a_healthy_life_makes_up_for_all_before(
 )
 def test_the_policy_and_the_exit_decide_on_a_restart(policy: str, code: int, is_again: bool):
     decision, _ = decide(
-        Restart(policy, no_restart_exit=(78,)), RestartHistory(), replace(CRASH, code=code), now=0.0, dice=0.5
+        Restart(policy, no_restart_exit=(78,)), PastExits(), replace(CRASH, code=code), now=0.0, dice=0.5
     )
     assert isinstance(decision, RestartIn if is_again else StayDown), decision
 
@@ -168,7 +168,7 @@ def test_the_policy_and_the_exit_decide_on_a_restart(policy: str, code: int, is_
     ],
 )
 def test_the_reason_to_stay_down_is_named(ending: WorkerEnding, policy: Restart, why: str):
-    decision, _ = decide(policy, RestartHistory(), ending, now=0.0, dice=0.5)
+    decision, _ = decide(policy, PastExits(), ending, now=0.0, dice=0.5)
     assert decision == StayDown(why)
 
 
@@ -176,16 +176,16 @@ def test_the_reason_to_stay_down_is_named(ending: WorkerEnding, policy: Restart,
 @pytest.mark.parametrize("policy", ["transient", "permanent"])
 def test_a_worker_that_the_host_has_ended_is_started_again(cause: EndCause, policy: str):
     for code in (None, 0, NEVER_AGAIN):
-        decision, _ = decide(Restart(policy), RestartHistory(), WorkerEnding(cause, code, 1.0, True), now=0.0, dice=0.5)
+        decision, _ = decide(Restart(policy), PastExits(), WorkerEnding(cause, code, 1.0, True), now=0.0, dice=0.5)
         assert isinstance(decision, RestartIn)
 
 
 @pytest.mark.parametrize("policy", ["transient", "permanent", "temporary"])
 def test_limits_that_say_stop_are_obeyed(policy: str):
     over = replace(CRASH, cause=EndCause.OVER_LIMIT)
-    decision, _ = decide(Restart(policy), RestartHistory(), over, now=0.0, dice=0.5, stop_on_limit=True)
+    decision, _ = decide(Restart(policy), PastExits(), over, now=0.0, dice=0.5, stop_on_limit=True)
     assert decision == StayDown("its limits say stop")
-    decision, _ = decide(Restart("permanent"), RestartHistory(), CRASH, now=0.0, dice=0.5, stop_on_limit=True)
+    decision, _ = decide(Restart("permanent"), PastExits(), CRASH, now=0.0, dice=0.5, stop_on_limit=True)
     assert isinstance(decision, RestartIn), "it says nothing about other ends"
 
 

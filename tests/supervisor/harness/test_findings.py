@@ -1,4 +1,4 @@
-"""What is found of an extension: why it did not start, with advice about the protocol; how it ran and ended."""
+"""Findings about an extension: why it did not start, with advice about the protocol; how it ran and ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Credentials reach the server and nobody else: no command line, no file, no message, no helper of the user."""
+"""Credentials reach the server alone: no command line, no file, no message, no helper of the user."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_update_asks_the_users_helper_and_says_how_to_give_credentials_again(tmp
 
 
 def test_an_interrupt_during_the_start_leaves_nothing_of_the_program(monkeypatch):
-    """It comes when the program runs already, and nobody has a hold of it."""
+    """It comes when the program runs already, and no process has a hold of it."""
     known, start = [], subprocess.Popen
 
     def interrupted(*args, **options):

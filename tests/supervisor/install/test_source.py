@@ -1,4 +1,4 @@
-"""What a user may write as the source, and that no credential of it is shown."""
+"""Sources as a user may write them, whose credentials are never shown."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_repository(tmp_path, text, url, ref):
         ("", "the source is empty"),
         ("a\0b", "the source is empty"),
         ("ext::sh -c id", "no such folder"),
-        ("ftp://example.org/x", "ftp:// is none of https"),
+        ("ftp://example.org/x", "ftp:// is not one of https"),
         ("https://example.org/x@", "cannot be a branch, tag or commit"),
         ("https://example.org/x@-oops", "'-oops' cannot be a branch"),
         ("https://example.org/x.git@--upload-pack=id", "cannot be a branch"),

@@ -194,7 +194,7 @@ def test_what_cannot_be_updated(here, tmp_path, made, guard):
     with pytest.raises(InstallError, match="parse manifest"):
         update(guard, here, CONFIG)
     made.rename(tmp_path / "moved")
-    with pytest.raises(InstallError, match=r"is not there any more; .*zot ext install --force PATH"):
+    with pytest.raises(InstallError, match=r"is gone; .*zot ext install --force PATH"):
         update(guard, here, CONFIG)
     by_hand = look_at(source(guard.folder.parent / "by-hand", name="by-hand"), Scope.GLOBAL)
     with pytest.raises(MisuseError, match="was not installed by zot ext install"):

@@ -1,4 +1,4 @@
-"""What is appended comes out once and in order, however little of it is taken at a time."""
+"""Appended bytes come out once and in order, however little of it is taken at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from supervisor.loop.outbox import Outbox
 
 ANSWERS = st.lists(st.one_of(st.integers(0, 20), st.just(BlockingIOError), st.just(BrokenPipeError)), max_size=8)
-"""What one call after another takes: so many bytes, or none and an error."""
+"""The number of bytes that each call takes, or an error."""
 
 
 class Taker:

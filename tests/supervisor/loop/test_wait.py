@@ -58,7 +58,7 @@ def test_while_a_verdict_is_awaited_a_flood_is_read_in_small_pieces(host: Host, 
 
 
 def watch_reads(host: Host, gate: BinaryIO) -> list[int]:
-    """What the loop does from now on: the bytes of each piece of the flood, and 0 for each look at the awaited pipe.
+    """Steps of the loop from now on: the bytes of each piece of the flood, and 0 for each look at the awaited pipe.
     Every `PIECES` pieces the gate is opened for an answer."""
     seen: list[int] = []
     flood, awaited = host.extension("flood").child, host.extension("asked").child

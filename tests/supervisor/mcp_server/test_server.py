@@ -117,7 +117,7 @@ class Served:
         self.passes()
 
     def passes(self, after_s: float = 0.0) -> None:
-        """Lets so much time go by, and all happen that is due."""
+        """Lets `after_s` seconds go by, and all happen that is due."""
         self.now += after_s
         for _ in range(6):
             self.loop.run_until(lambda: False, self.now)

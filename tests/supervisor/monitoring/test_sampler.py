@@ -62,7 +62,7 @@ def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def idle(host: Host, cheap: None) -> Iterator[Host]:
-    """A host whose only extension is not young any more and idle."""
+    """A host whose only extension is no longer young, and idle."""
     clock = Skipping(host)
     host.add("echo", restart=SOON)
     host.start()

@@ -1,4 +1,4 @@
-"""What a stats file holds: what changed, parts of bounded size, and whatever was there before."""
+"""Content of a stats file: what changed, parts of bounded size, and whatever was there before."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ print(json.dumps([missing, *resource.getrlimit(resource.RLIMIT_NOFILE)]))
 
 
 def provided(soft: int, hard: int, workers: int) -> list[int]:
-    """What is missing, and both limits afterwards; in a process of its own, since a hard limit stays lowered."""
+    """The missing descriptors, and both limits afterwards; in its own process, since a hard limit stays lowered."""
     argv = [sys.executable, "-c", PROGRAM, str(soft), str(hard), str(workers)]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)

@@ -30,7 +30,7 @@ loop = Loop()
 
 
 def said(code: str) -> object:
-    """What a process says that has no other children."""
+    """The output of a process that has no other children."""
     done = subprocess.run([sys.executable, "-c", PROGRAM + code], cwd=ROOT, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 

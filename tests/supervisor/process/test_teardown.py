@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -222,14 +221,6 @@ def test_a_hello_that_comes_after_the_host_has_asked_to_stop_is_no_second_one(ho
     host.stop()
     assert host.cost("slow").frames_in == 1
     assert "second hello" not in host.extension("slow").log.path.read_text()
-
-
-def test_a_signal_from_outside_is_an_exit_like_any_other(host: Host):
-    host.add("echo")
-    host.start()
-    os.kill(host.extension("echo").pid, signal.SIGTERM)
-    host.until(lambda: host.said_of("echo"))
-    assert host.said_of("echo") == [("exited", f"it ended (signal SIGTERM) (log: {host.extension('echo').log.path})")]
 
 
 def test_it_knows_how_far_it_had_to_go_with_each(host: Host, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""What is plainly cheap is checked in the loop, at once; a checker process checks the rest, or nobody."""
+"""Plainly cheap schemas are checked in the loop, at once; a checker process checks the rest, if one can."""
 
 from __future__ import annotations
 

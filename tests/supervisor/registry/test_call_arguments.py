@@ -1,4 +1,4 @@
-"""Arguments that readers could understand in different ways, or that no request could carry, reach nobody."""
+"""Arguments that readers could understand in different ways, or that no request could carry, are not sent."""
 
 from __future__ import annotations
 

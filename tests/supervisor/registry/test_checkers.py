@@ -149,9 +149,13 @@ HOSTILE: dict[str, tuple[Any, Any]] = {
     "values that are all different": ({"enum": [[n] for n in range(20_000)]}, [0] * 100),
 }  # fmt: skip
 ENDS_WELL = {"values that are all different"}
+LIKE_ANOTHER = {"percent-encoded references", "steps for many digits"}
+"""Hostile ones that cost the checker what another does."""
 
 
-@pytest.mark.parametrize("which", HOSTILE)
+@pytest.mark.parametrize(
+    "which", [pytest.param(which, marks=[pytest.mark.slow] if which in LIKE_ANOTHER else []) for which in HOSTILE]
+)
 def test_the_loop_goes_on_while_a_hostile_schema_is_checked(court: Court, which: str):
     court.fault({"pattern": "a"}, "a")
     hostile = court.ask(*HOSTILE[which], extension="hostile")

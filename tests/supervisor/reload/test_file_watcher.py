@@ -47,7 +47,7 @@ class Watched:
         self.loop.run_until(lambda: False, self.now)
 
     def settle(self) -> list[tuple[str, set[str]]]:
-        """The watcher looks until nothing changes any more; returns the changes that it told."""
+        """The watcher looks until no change follows; returns the changes that it told."""
         self.look()
         self.look()
         found, self.changes = self.changes, []
@@ -155,9 +155,7 @@ def test_a_file_that_the_extension_writes_itself_is_let_alone_after_some_reloads
         watched.changes.clear()
         watched.watching.reloaded("one")
     assert 1 <= reloads <= SELF_MADE_TIMES
-    assert watched.said == [
-        "one: made.txt changes after each reload, and is not watched any more: keep state in data_dir"
-    ]
+    assert watched.said == ["one: made.txt changes after each reload, and is no longer watched: keep state in data_dir"]
     (watched.folder / "main.py").write_text("22")
     assert watched.settle() == [("one", {"main.py"})]
 

@@ -1,4 +1,4 @@
-"""What a reload that the agent has asked for does with each extension, decided from what was found."""
+"""The plan for each extension of a reload that the agent has asked for, decided from what was found."""
 
 from __future__ import annotations
 

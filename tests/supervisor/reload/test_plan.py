@@ -1,4 +1,4 @@
-"""What a reload does with each extension, decided from what was found. Without processes."""
+"""The plan of a reload for each extension, decided from what was found. Without processes."""
 
 from __future__ import annotations
 

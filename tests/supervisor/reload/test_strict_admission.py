@@ -161,7 +161,7 @@ def started(place: Place) -> FoundExtension:
 
 @pytest.mark.parametrize("trusted", [True, False])
 def test_one_with_an_absolute_link_runs_once(tmp_path: Path, trusted: bool):
-    """It starts as the user has said. What is there when it has ended nobody has seen."""
+    """It starts as the user has said. When it has ended, its present content was not looked at."""
     elsewhere = tmp_path / "elsewhere.mjs"
     elsewhere.write_text("fine")
     place = Place(tmp_path, WHOLE if not trusted else Consent())
@@ -172,8 +172,8 @@ def test_one_with_an_absolute_link_runs_once(tmp_path: Path, trusted: bool):
     place.start()
     assert started(place).change == ""
     assert started(place).lasting_change == (
-        f"it is not started again in a run with --copilot: {folder / 'extension.mjs'} is an absolute link, and nobody"
-        " has seen what it leads to; put the file itself in its place"
+        f"it is not started again in a run with --copilot: {folder / 'extension.mjs'} is an absolute link, and its"
+        " target was not checked; put the file itself in its place"
     )
 
 

@@ -347,7 +347,7 @@ def test_a_template_that_does_not_answer_is_killed(own: Warm, monkeypatch: pytes
 def test_a_template_that_does_not_report_an_end_is_killed(
     own: Warm, link: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ):
-    """A fork has ended while its template stands still: nobody else can collect it."""
+    """A fork has ended while its template stands still: no other process can collect it."""
     monkeypatch.setattr("supervisor.template.connection.LOOK_S", 0.05)
     forked = own.fork("waits", links=[link[0]]).until_said()
     assert own.template.child is not None

@@ -108,7 +108,7 @@ def test_time_zone_folder_and_umask(template: Warm, tmp_path: Path):
 
 
 def test_random_numbers_differ_between_forks(template: Warm):
-    """Those of the `random` module do. A generator that the template has made goes on equally in all forks."""
+    """The module `random` is seeded anew. A generator that the template has made goes on equally in all forks."""
     facts = [template.fork("facts").facts() for _ in range(2)]
     assert facts[0]["random"] != facts[1]["random"]
     assert facts[0]["own_random"] == facts[1]["own_random"]

@@ -67,7 +67,7 @@ def damaged(stage: Stage) -> str:
     return stage.zot.run("batch", "status", "runs").stderr
 
 
-@situation("…/journal.jsonl: cannot be written: …; nothing is started any more, …")
+@situation("…/journal.jsonl: cannot be written: …; no task starts from now on; …")
 def full_disk(stage: Stage) -> str:
     said: list[str] = []
     with folder(stage) as (made, loop):

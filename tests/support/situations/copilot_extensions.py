@@ -79,7 +79,7 @@ situations(
             "await joinSession({ hooks: { onPreToolUze: () => {} } });",
             [DONE],
         ),
-        "zot: extension …: it asks for environment variables that it has not: …; …": (
+        "zot: extension …: it asks for environment variables that are missing: …; …": (
             'await joinSession({ requestedEnvironmentVariables: ["JIRA_TOKEN"] });',
             [DONE],
         ),
@@ -96,7 +96,7 @@ situations(
             "session.on('user.message', () => session.send({ prompt: 'again' }).catch(() => {}));",
             [DONE] * 11,
         ),
-        "zot: extension …: a prompt that it sends is refused: the run is ending: it takes no prompts any more": (
+        "zot: extension …: a prompt that it sends is refused: the run is ending: it takes no more prompts": (
             "const session = await joinSession({ hooks: {\n"
             "  onSessionEnd: () => session.send({ prompt: 'late' }).then(() => {}, () => {}),\n"
             "} });",

@@ -102,7 +102,7 @@ def no_such_program(stage: Stage) -> str:
     return stage.answered("-e", folder(stage.zot.folder, "x", ["pyhton3", "main.py"])).stderr
 
 
-@situation("zot: secrets stay here, said once: … did not get …")
+@situation("zot: extension … starts without … (secrets by their names; shown once). …")
 def withheld(stage: Stage) -> str:
     return stage.zot.run(*stage.replay(), "-e", stage.extension("echo"), "go", env={"GITHUB_TOKEN": "x"}).stderr
 

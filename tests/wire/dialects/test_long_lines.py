@@ -34,7 +34,7 @@ ANSWERS = {"tool_result", "event_intercept_response", "command_response", "tool_
 
 
 def frame_of(kind: str, size: int, *, type_last: bool = False) -> bytes:
-    """A sound frame of this kind with so many bytes; a member that nobody knows fills it."""
+    """A sound frame of this kind with `size` bytes; an unknown member fills it."""
     fields = {**SAID.get(kind, {}), **({"id": "7"} if kind in ANSWERS else {})}
     ends = [b'"type":"%b"' % kind.encode(), *(b'"%b":%b' % (k.encode(), dumped(v)) for k, v in fields.items())]
     room = size - len(b",".join(ends)) - len(b'{,"pad":""}')
@@ -49,7 +49,7 @@ def dumped(value: object) -> bytes:
 
 
 def heard(data: bytes, cuts: Iterable[int] = (), frame_limit: int = LONGEST) -> list[Any]:
-    """What a host takes from these bytes."""
+    """Returns the messages that a host takes from these bytes."""
     session = session_of(frame_limit=frame_limit)
     splitter = session.splitter()
     at = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})

@@ -26,9 +26,9 @@ def test_a_dialect_brings_its_defaults_where_the_manifest_has_none():
 @pytest.mark.parametrize("name", ["", "MCP", "acp", "mcp\n"])
 def test_an_unknown_dialect_is_refused_with_the_known_ones(name: str):
     text = json.dumps({"name": "a", "exec": "x", "dialect": name}).encode()
-    with pytest.raises(ManifestError, match="dialect: none of zot, mcp, copilot"):
+    with pytest.raises(ManifestError, match="dialect: must be one of zot, mcp, copilot"):
         parse_manifest(text)
-    assert [fault.message for fault in all_faults(text)] == ["dialect: none of zot, mcp, copilot"]
+    assert [fault.message for fault in all_faults(text)] == ["dialect: must be one of zot, mcp, copilot"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The splitter of messages with headers: whole messages, other text around them, headers that are none, and bounds."""
+"""The splitter of messages with headers: whole messages, other text around them, broken headers, and bounds."""
 
 from __future__ import annotations
 

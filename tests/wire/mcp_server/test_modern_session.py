@@ -1,4 +1,4 @@
-"""What a session answers to requests that each say their version."""
+"""Answers of a session to requests that each say their version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session answers, line by line: the sessions that begin with `initialize`."""
+"""Answers of a session, line by line: the sessions that begin with `initialize`."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_lists_have_one_page_whatever_the_cursor(legacy: Client):
     ]  # fmt: skip
     assert legacy.ask("tools/list") == {"tools": tools}
     assert legacy.ask("tools/list", {"cursor": "7"}) == {"tools": tools}
-    argument = {"name": "arguments", "description": "What follows /plan", "required": False}
+    argument = {"name": "arguments", "description": "The text after /plan", "required": False}
     assert legacy.ask("prompts/list", {"cursor": None}) == {
         "prompts": [{"name": "plan", "description": "Plans.", "arguments": [argument]}]
     }

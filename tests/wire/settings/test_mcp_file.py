@@ -155,7 +155,7 @@ def test_names_that_are_there_twice() -> None:
         ("a", "it is there twice, and only one of them would count; remove the other"),
         ("b", "args is there twice, and only one of them would count; remove the other"),
         ("c", "env.A is there twice, and only one of them would count; remove the other"),
-        ("d_e", "the name 'd_e' is that of 'd/e' too; the first counts, call one of them otherwise"),
+        ("d_e", "the name 'd_e' is that of 'd/e' too; the first counts; rename the other"),
         ("d/e", "the name 'd/e' is there twice, in mcpServers and in servers; the first counts"),
     ]
 

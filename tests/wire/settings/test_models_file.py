@@ -1,4 +1,4 @@
-"""What models.json may have, and how a fault in it is named."""
+"""The fields of models.json, and the messages about faults in it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_all_fields_of_zot_are_taken_and_those_without_a_meaning_here_are_no_fau
         ('{"providers": {" o": {}}}', "' o' is no name of a provider"),
         ('{"providers": {"o": {"models": {}}}}', "providers.o.models: must be a list"),
         ('{"providers": {"o": {"url": "x"}}}', "providers.o.url: no such field; did you mean 'baseUrl'?"),
-        ('{"providers": {"o": {"api": "grpc"}}}', "providers.o.api: 'grpc' is none of anthropic"),
+        ('{"providers": {"o": {"api": "grpc"}}}', "providers.o.api: 'grpc' is not one of anthropic"),
         ('{"providers": {"o": {"auth": "basic"}}}', "providers.o.auth: 'basic': must be none, or be left out"),
         ('{"providers": {"o": {"models": [{"name": "a"}]}}}', "providers.o.models[0]: id is required"),
         ('{"providers": {"o": {"models": [{"id": ""}]}}}', "providers.o.models[0].id: expected str of length >= 1"),

@@ -1,5 +1,5 @@
-"""Extensions of the GitHub Copilot CLI: what their SDK says to its host, as JSON-RPC with `Content-Length` headers.
+"""Extensions of the GitHub Copilot CLI: their SDK speaks JSON-RPC with `Content-Length` headers to its host.
 
-`session` is the whole conversation. `joining` reads how an extension joins, `tool_results` what its tools return,
-`verdicts` asks its hooks and its permission handler, `events` tells it what happens, `rpc` does what it wants.
+`session` is the whole conversation. `join` reads how an extension joins, `tool_results` reads results of its tools,
+`verdicts` asks its hooks and its permission handler, `events` sends it events, `rpc` carries out its requests.
 """

@@ -1,5 +1,4 @@
-"""Calls of the tools and commands of an extension, and questions to its user input handler: which wait, and how each is
-answered. Pure."""
+"""Calls of an extension's tools and commands, and questions to its user input handler, with their answers. Pure."""
 
 from __future__ import annotations
 
@@ -25,17 +24,17 @@ if TYPE_CHECKING:
     from wire.framing import Line
 
 ARGS_LIMIT = 8 * 1024 * 1024
-"""Bytes of the arguments of a call."""
+"""Maximum size of the arguments of a call in bytes."""
 CALLS_LIMIT = 10_000
-"""Calls and commands that wait for their answers; the oldest are forgotten."""
+"""Maximum number of open calls and commands; beyond it the oldest are forgotten."""
 ID_SHOWN = 100
-"""Characters of an id of the extension's in a message."""
+"""Maximum length of an id of the extension in a message, in characters."""
 SUCCESS, NO_SUCCESS = b'{"success":true}', b'{"success":false}'
 _ANSWER_TYPES = {True: "tool_result", False: "command_response"}
 
 
 class Calls:
-    """The calls of one extension that wait for their answers, by the host's ids."""
+    """The open calls of one extension, by the host's ids."""
 
     __slots__ = ("_asked", "_calls", "_commands", "_requests")
 
@@ -48,13 +47,13 @@ class Calls:
     # --- what the host says -------------------------------------------------------------------------------
 
     def call(self, found: Join, call_id: str, tool: str, args: bytes, tool_id: str) -> bytes:
-        """Calls a tool. `tool_id` is the id of the call in events, "" if there are none. Raises `UnsendableError`."""
+        """Calls a tool. `tool_id` is the id of the call in events, or "" without events. Raises `UnsendableError`."""
         if len(args) > ARGS_LIMIT:
             raise UnsendableError(f"arguments of {len(args)} bytes are over the limit of {ARGS_LIMIT} bytes")
         if tool not in found.tools:
             if tool == ASK_USER and found.answers_user:
                 return self._ask_user(call_id, args)
-            raise UnsendableError(f"the extension has no tool {tool} any more")
+            raise UnsendableError(f"the extension no longer has the tool {tool}")
         _keep(self._calls, call_id)
         written = encode(call_id)
         return self._requests.event(
@@ -82,7 +81,7 @@ class Calls:
         )
 
     def cancel(self, call_id: str) -> bytes:
-        """Takes a call back. Commands and questions to the user cannot be taken back: a late answer is ignored."""
+        """Cancels a call. Commands and questions to the user cannot be cancelled: a late answer is ignored."""
         self._commands.pop(call_id, None)
         if call_id in self._asked:
             self.forget(call_id)
@@ -93,13 +92,13 @@ class Calls:
         return self._requests.event("external_tool.completed", b'{"requestId":%b}' % encode(call_id))
 
     def forget(self, call_id: str) -> None:
-        """A question to the user waits no more."""
+        """Forgets a question to the user."""
         self._asked.pop(call_id, None)
 
     # --- what the extension says --------------------------------------------------------------------------
 
     def usual_answer(self, line: Line) -> Received | None:
-        """Takes a `WRITTEN_TOOL_ANSWER` if there is nothing unusual about it."""
+        """Fast path: takes a `WRITTEN_TOOL_ANSWER` of the usual form; None for any other."""
         usual = tool_results.usual_answer(line)
         if usual is None or usual.params.requestId not in self._calls:
             return None
@@ -118,7 +117,7 @@ class Calls:
         call_id = said.requestId
         if not isinstance(call_id, str) or call_id not in waiting:
             shown = one_line(call_id, ID_SHOWN) if isinstance(call_id, str) else "without an id"
-            why = f"an answer to call {shown}, which nobody waits for (late or repeated); ignored"
+            why = f"an answer to call {shown}, which is not open (late or repeated); ignored"
             return (Remarked(why),), encode_answer(written_id, NO_SUCCESS) if written_id else b""
         del waiting[call_id]
         if method == TOOL_ANSWER:
@@ -128,12 +127,12 @@ class Calls:
         return found, encode_answer(written_id, SUCCESS) if written_id else b""
 
     def user_answer(self, call_id: str, message: Incoming) -> Message:
-        """The result of `ask_user`."""
+        """Returns the result of `ask_user`."""
         self.forget(call_id)
         return tool_results.user_answer(call_id, message.result, message.failure)
 
     def end_all(self, reason: str) -> list[Message]:
-        """The ends of all calls and commands that wait: none of them will be answered."""
+        """Ends all open calls and commands, which will not be answered. Returns their ends."""
         failed = [frames.ContentBlock("text", text=reason)]
         calls = [frames.ToolResult(call_id, failed, is_error=True) for call_id in self._calls]
         commands = [frames.CommandResponse(call_id, error=reason) for call_id in self._commands]
@@ -142,7 +141,7 @@ class Calls:
         return [*calls, *commands]
 
     def lost(self, why: str, seen: SeenMembers, start: bytes) -> Received:
-        """An answer that cannot be read fails its call, if the call's id is in its first bytes."""
+        """Takes an unreadable answer: it fails its call if the call's id is in its first bytes."""
         is_tool = seen.method == TOOL_ANSWER
         waiting = self._calls if is_tool else self._commands
         params = start.find(b'"params"')

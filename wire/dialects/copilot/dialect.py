@@ -1,4 +1,4 @@
-"""The dialect of extensions of the Copilot CLI: what they can, and the defaults of their manifests."""
+"""The dialect of extensions of the Copilot CLI: their abilities, and the defaults of their manifests."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class CopilotDialect(Dialect):
-    """Extensions that join a session through `@github/copilot-sdk`. They have tools, commands and hooks, observe what
-    happens, and want things from their host."""
+    """Extensions that join a session through `@github/copilot-sdk`. They have tools, commands and hooks, observe
+    events, and send requests to their host."""
 
     observable = frozenset(EVENTS)
     guardable = frozenset(HOOK_EVENTS.values())
@@ -27,19 +27,19 @@ class CopilotDialect(Dialect):
         "timeouts": {"ready": 10.0, "intercept": 30.0, "tool_call": 300.0, "command": 300.0}
     }
     """Copilot has no deadlines, and published extensions run linters in hooks, builds and tests in tools. It gives a
-    hook that is a command of the shell 30 s."""
+    hook that is a shell command 30 s."""
     hello_s = 30.0
-    """From the start to `joinSession`, which top-level code of the extension may come before."""
+    """From the start to `joinSession`, before which the extension may run top-level code."""
     launcher_hello_s = 30.0
     launchers: frozenset[str] = frozenset()
     settle_s = 10.0
     calls_host = True
     session_variable = "SESSION_ID"
     exit_s = 0.5
-    """The end of its input ends a plain one. One that has a timer only ends by SIGTERM."""
+    """The end of its input ends an extension, unless it has a timer: then only SIGTERM does."""
     term_s = 5.0
     drain_s = 0.3
-    """Newer SDKs drop all messages that wait in the process when stdin ends, `session.shutdown` among them."""
+    """Newer SDKs drop all unread messages in the process when stdin ends, `session.shutdown` among them."""
     is_reloaded_with_session = True
 
     def session(self, setup: Setup) -> CopilotSession:

@@ -1,5 +1,4 @@
-"""Tells the extension what happens, as events of its session, and keeps the newest ones for an extension that asks for
-them. Pure."""
+"""Sends events to the extension in the SDK's form, and keeps the newest ones in case it asks for them. Pure."""
 
 from __future__ import annotations
 
@@ -24,17 +23,17 @@ if TYPE_CHECKING:
 
 KEPT_EVENTS = 200
 KEPT_BYTES = 1024 * 1024
-"""Of the newest events, which are kept. An event that is larger is told, and not kept."""
+"""Maximum size in bytes of all kept events. A larger event is sent and not kept."""
 IDLE = "session.idle"
 USAGE = "assistant.usage"
 EPHEMERAL = frozenset({IDLE, USAGE})
-"""Types that are told and not kept: they belong to the moment."""
+"""Types that are sent and not kept."""
 LONG_ARGS = 64 * 1024
-"""Bytes of arguments that a permission request repeats, in up to three forms."""
+"""Maximum size in bytes of arguments that a permission request repeats, in up to three forms."""
 TEXT_SHOWN = 1000
-"""Characters of a text in a permission request about longer ones."""
+"""Number of characters of each text in a permission request about longer arguments."""
 ERROR_TYPES = {"model_call": "query"}
-"""The SDK's category of an error for a context of ours, if it has another name."""
+"""The SDK's category of an error by our context, if the names differ."""
 
 NO_TOKENS = frames.Tokens(0, 0, 0, 0)
 
@@ -50,10 +49,10 @@ class Events:
         self._host = host
         self._began_at = unix_ms()
         self.start = requests.time().decode()
-        """When the session began, for this extension."""
+        """Start of the session for this extension, as a time of the SDK."""
         self._has_begun = False
         self.model = host.model
-        """The model of the last request, or the one that the session began with; "" if there is none."""
+        """The model of the last request, before it the model at the start; "" if unknown."""
         self._turn = "0"
         self._was_aborted = False
         self._kept: deque[bytes] = deque()
@@ -61,12 +60,12 @@ class Events:
 
     @property
     def kept(self) -> bytes:
-        """The kept events as a JSON list, the oldest one first."""
+        """The kept events as a JSON list, oldest first."""
         return b"[%b]" % b",".join(self._kept)
 
     def event(self, event: frames.Event) -> bytes:
-        """Tells of a neutral event; empty for one that the extension cannot know."""
-        return b"".join(self._tell(kind, data) for kind, data in self._translated(event))
+        """Returns the bytes for a neutral event; empty for an event that the SDK does not have."""
+        return b"".join(self._tell(kind, data) for kind, data in self._translate(event))
 
     def _tell(self, kind: str, data: Data) -> bytes:
         before = self._requests.last_event
@@ -74,7 +73,7 @@ class Events:
         if kind not in EPHEMERAL:
             self._keep(envelope)
             return self._requests.told(envelope)
-        self._requests.last_event = before  # nothing follows an event that does not stay
+        self._requests.last_event = before  # the next event must not refer to one that is not kept
         return self._requests.told(b'%b,"ephemeral":true}' % envelope[:-1])
 
     def _keep(self, envelope: bytes) -> None:
@@ -87,7 +86,7 @@ class Events:
 
     # --- translation --------------------------------------------------------------------------------------
 
-    def _translated(self, event: frames.Event) -> Iterable[tuple[str, Data]]:
+    def _translate(self, event: frames.Event) -> Iterable[tuple[str, Data]]:
         translate = _TRANSLATIONS.get(event.event)
         return () if translate is None else translate(self, event)
 
@@ -125,7 +124,7 @@ class Events:
         yield "session.shutdown", self._shutdown(event)
 
     def _session_start(self) -> Data:
-        """Which session it is, and where."""
+        """Returns the data of the session's start: its id and its folders."""
         host = self._host
         return {
             "sessionId": self.joined.session_id,
@@ -138,7 +137,7 @@ class Events:
         }
 
     def _usage(self, event: frames.Event) -> Iterator[tuple[str, Data]]:
-        """Copilot counts what was cached among the input. Of another model it is told as it is used."""
+        """Copilot includes cached tokens in the input. A change of the model is reported at its first use."""
         model, tokens = event.model or "", event.tokens or NO_TOKENS
         if model and model != self.model:
             yield "session.model_change", {**({"previousModel": self.model} if self.model else {}), "newModel": model}
@@ -166,7 +165,7 @@ class Events:
         }
 
     def _tool_call(self, event: frames.Event) -> Iterator[tuple[str, Data]]:
-        """Where the extension is not asked for a permission, it is told that the host has it."""
+        """An extension without a permission handler is told that the host granted the permission."""
         call_id, name = event.tool_id or "", event.tool_name or ""
         tool = self.joined.tools.get(name)
         if not self.joined.asks_permission and not (tool is not None and tool.skip_permission):
@@ -175,7 +174,7 @@ class Events:
                 "permission.requested",
                 {
                     "requestId": self._requests.next_id(),
-                    "permissionRequest": _shown(asked, event.tool_args),
+                    "permissionRequest": _display_request(asked, event.tool_args),
                     "resolvedByHook": True,
                 },
             )
@@ -238,15 +237,15 @@ _TRANSLATIONS: Mapping[str, Callable[[Events, frames.Event], Iterable[tuple[str,
 
 
 def _error(event: frames.Event) -> Data:
-    """`stack` is what the SDK makes the stack of an error that it throws: without one, it would have no text."""
+    """The SDK uses `stack` as the stack of the error that it throws: without it, the error would have no text."""
     message = event.error or "unknown error"
     context = event.error_context or "model_call"
     return {"errorType": ERROR_TYPES.get(context, context), "message": message, "stack": f"Error: {message}"}
 
 
-def _shown(request: Data, args: Raw | UnsetType) -> Data:
-    """A permission request that is only told of. The whole arguments are in the event behind it, so of long ones its
-    texts are cut, and its objects and lists are empty."""
+def _display_request(request: Data, args: Raw | UnsetType) -> Data:
+    """Returns a permission request for display. The event behind it has the whole arguments, so if they are long, the
+    texts here are cut, and objects and lists are empty."""
     if args is UNSET or len(args) <= LONG_ARGS:
         return request
     return {
@@ -260,6 +259,6 @@ def _shown(request: Data, args: Raw | UnsetType) -> Data:
 
 
 def _arguments(name: str, args: Raw | UnsetType, cwd: str) -> Any:
-    """The arguments as Copilot's tool of that name has them; {} if the model has written none."""
+    """Returns the arguments in the form of Copilot's tool of that name; {} if the model wrote none."""
     value = None if args is UNSET else copilot_args(name, args, cwd)
     return {} if value is None else value

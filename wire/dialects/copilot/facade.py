@@ -1,4 +1,4 @@
-"""What our facade of the SDK tells the host of its own accord, in notifications without an answer. Pure."""
+"""The notifications of our facade of the SDK to the host. Pure."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from wire.dialects.base import Message
 
 STARTED = "zot.started"
-"""The extension's module has run. Of an extension without our facade nobody knows that: it is ready as it joins."""
+"""The extension's module has run. Without our facade this is unknown: the extension is ready when it joins."""
 WORKING = "zot.working"
-"""How many handlers of events, and short timers of handlers, have not ended: `handlers`."""
+"""The number of event handlers, and of short timers of handlers, that have not ended: `handlers`."""
 UNSENT = "zot.unsent"
 """A prompt came after the host had closed the stdin of the process."""
 
@@ -31,7 +31,7 @@ _working = msgspec.json.Decoder(_Working).decode
 
 
 class Facade:
-    """What the facade of one process has told."""
+    """The state of one process, as its facade reports it."""
 
     __slots__ = ("is_working",)
 

@@ -1,4 +1,4 @@
-"""Hooks: which one an event is for, its input, and the verdict in its output. Pure.
+"""Hooks: the hook for an event, its input, and the verdict in its output. Pure.
 
 The input:
 
@@ -10,7 +10,7 @@ The input:
     session_end     sessionEnd           reason, finalMessage?, error?
     error           errorOccurred        error, errorContext, recoverable
 
-Each input has `sessionId`, `timestamp` (ms since 1970) and `cwd` besides.
+Each input also has `sessionId`, `timestamp` (ms since 1970) and `cwd`.
 
 The output:
 
@@ -23,9 +23,9 @@ The output:
     sessionEnd           sessionSummary, cleanupActions
     errorOccurred        errorHandling (retry, skip, abort), retryCount, userNotification
 
-All fields are optional, and null is as good as none. A field that is not what it should be makes the whole output no
-verdict, with two exceptions: `deny` is a block whatever else is wrong, and so is `ask`, because what it asks about
-cannot be shown as the extension meant it.
+All fields are optional, and null counts as missing. A faulty field makes the whole output no verdict, with two
+exceptions: `deny` is a block whatever else is wrong, and so is `ask`, because the question cannot be shown as the
+extension meant it.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ HOOK_EVENTS = {
 }
 """The event that each hook guards."""
 HOOKS = {event: hook for hook, event in HOOK_EVENTS.items() if hook != FAILURE}
-"""The hook for each event. For a `tool_result` that is an error it is `postToolUseFailure`."""
+"""The hook for each event. For a `tool_result` with an error it is `postToolUseFailure`."""
 THROWN = "zotHookError"
-"""The member in which our facade of the SDK says that a handler has thrown: the SDK itself hides that."""
+"""The member in which our facade of the SDK reports that a handler threw: the SDK itself hides it."""
 FIELDS = {
     "preToolUse": {"permissionDecision", "permissionDecisionReason", "modifiedArgs", "additionalContext"},
     "postToolUse": {"modifiedResult", "additionalContext"},
@@ -77,16 +77,16 @@ FIELDS = {
 }
 """The fields of each hook's output that have an effect."""
 WITHOUT_EFFECT = frozenset({"suppressOutput", "modifiedConfig"})
-"""Fields of the SDK's types that nothing here heeds."""
+"""Fields of the SDK's types that have no effect here."""
 CLEANUPS = 20
-"""Cleanup actions that are shown."""
+"""Maximum number of cleanup actions that are shown."""
 LINE_LENGTH = 1_000
-"""Characters of a line that is shown or logged."""
+"""Maximum length of a shown or logged line in characters."""
 REASON_LENGTH = 500
-"""Characters of what a handler threw."""
+"""Maximum length of the text of a thrown error in characters."""
 QUOTED = 80
 RETRIES = 1_000
-"""More are as many."""
+"""Maximum `retryCount`; a larger number counts as this one."""
 
 _DECISIONS = {"allow": VerdictKind.ALLOW, "deny": VerdictKind.DENY, "ask": VerdictKind.ASK}
 Besides = frames.Log | frames.Notify
@@ -95,11 +95,11 @@ Besides = frames.Log | frames.Notify
 
 
 def hook_of(event: frames.Event) -> str | None:
-    """The type of the hook that is asked about an event; None if there is none.
+    """Returns the type of the hook for an event; None if there is no such hook.
 
     An extension may have only one of the two hooks for results. It is asked about the other kind of result, too: the
-    SDK answers for a hook that is not there, and the host waits for an answer to each of its questions. A shell command
-    that fails is a result like any other, and no error: the guide's example would end the prompt at the first one.
+    SDK answers for a missing hook, and the host waits for an answer to each of its questions. A failing shell command
+    is a normal result, not an error: otherwise the guide's example would end the prompt at the first one.
     """
     if event.event == "error" and event.tool_name == SHELL:
         return None
@@ -107,13 +107,13 @@ def hook_of(event: frames.Event) -> str | None:
 
 
 def handler_of(hook: str) -> str:
-    """The name under which an extension registers a hook: `onPreToolUse`."""
+    """Returns the name under which an extension registers a hook: `onPreToolUse`."""
     return f"on{hook[:1].upper()}{hook[1:]}"
 
 
 def question(event: frames.Event, host: HostInfo, session_id: str, ms: int) -> tuple[str, bytes] | None:
-    """The hook that is asked about an event, and the parameters of `hooks.invoke` as JSON text; None if there is no
-    hook for it. A `tool_result` may have `tool_args`, those that the tool ran with."""
+    """Returns the hook for an event, and the parameters of `hooks.invoke` as JSON text; None if the event has no hook.
+    `tool_args` of a `tool_result` are the arguments with which the tool ran."""
     hook = hook_of(event)
     if hook is None:
         return None
@@ -151,7 +151,7 @@ def _if_any(name: str, text: str | None) -> dict[str, Any]:
 
 
 def result_object(content: Sequence[frames.ContentBlock]) -> dict[str, Any]:
-    """The result of a tool that has not failed, as a ToolResultObject."""
+    """Returns the result of a successful tool as a ToolResultObject."""
     told: dict[str, Any] = {"textResultForLlm": text_of_result(content), "resultType": "success"}
     if images := result_images(content):
         told["binaryResultsForLlm"] = images
@@ -167,7 +167,7 @@ def result_images(content: Sequence[frames.ContentBlock]) -> list[dict[str, Any]
 
 
 def text_of_result(content: Sequence[frames.ContentBlock]) -> str:
-    """The texts of a result, each on a line of its own."""
+    """Returns the texts of a result, each on its own line."""
     return "\n".join(block.text for block in content if block.type == "text" and block.text)
 
 
@@ -179,20 +179,20 @@ class OutputError(Exception):
 
 
 class HookOutput(NamedTuple):
-    """The verdict of a hook, and what else its output says."""
+    """The verdict of a hook, and the other parts of its output."""
 
     verdict: GuardVerdict
     is_decided: bool = False
     """Whether preToolUse has allowed or denied the call; if not, the permission handler decides."""
     besides: tuple[Besides, ...] = ()
-    """What is shown and logged."""
+    """Notes to show and lines to log."""
     unknown: tuple[str, ...] = ()
     """Fields that have no effect."""
 
 
 def read_output(hook: str, output: Any, event: frames.Event, cwd: str) -> HookOutput:
-    """The verdict on an event. `output` is what the handler returned, None for nothing; `cwd` is the working folder.
-    Raises `OutputError` alone."""
+    """Returns the verdict on an event. `output` is the handler's return value, or None; `cwd` is the working folder.
+    Raises only `OutputError`."""
     if output is None:
         return HookOutput(ALLOW)
     if not isinstance(output, dict):
@@ -243,7 +243,7 @@ class _Reader:
     # --- fields -------------------------------------------------------------------------------------------
 
     def _string(self, name: str) -> str | None:
-        """A text; None for an empty one, too."""
+        """Returns a text; None for an empty or missing one."""
         value = self._output.get(name)
         if value is None or isinstance(value, str):
             return value or None
@@ -327,7 +327,7 @@ class _Reader:
     # --- results ------------------------------------------------------------------------------------------
 
     def _modified_result(self, given: Any) -> tuple[frames.ModifiedResult | None, tuple[Besides, ...]]:
-        """The result in place of the tool's, None if it is the same; and the line that it has for the log."""
+        """Returns the result that replaces the tool's, or None if it is the same; and a line for the log, if any."""
         try:
             *logged, result = value_result("", given)
         except msgspec.ValidationError as error:
@@ -343,7 +343,7 @@ class _Reader:
         return frames.ModifiedResult(content, is_error=result.is_error), besides
 
     def _is_unchanged(self, given: dict[str, Any]) -> bool:
-        """Whether the texts and images are those of the tool's result."""
+        """Whether the texts and images are the same as in the tool's result."""
         before = self._event.content or []
         images = given.get("binaryResultsForLlm") or []
         return given.get("textResultForLlm") == text_of_result(before) and is_same_value(images, result_images(before))
@@ -354,5 +354,5 @@ def _reason(message: Message) -> str:
 
 
 def _whole(count: float | None) -> float | None:
-    """The count without its fraction; None if it has none to begin with."""
+    """Returns the count rounded down; None if it is missing."""
     return count if count is None or isinstance(count, int) else float(count // 1)

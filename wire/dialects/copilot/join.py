@@ -1,4 +1,4 @@
-"""How an extension joins its session: what `session.resume` says, and what of it is registered. Pure."""
+"""How an extension joins its session: the parameters of `session.resume`, and the registrations in them. Pure."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ EVENTS = (
     "user_prompt", "assistant_message", "turn_start", "turn_end", "usage", "tool_call", "tool_result", "idle",
     "error", "session_end",
 )  # fmt: skip
-"""What every extension observes."""
+"""Events that every extension observes."""
 ASK_USER = "ask_user"
-"""The tool of an extension that answers in the user's place."""
+"""The tool of an extension that answers for the user."""
 ASK_USER_DESCRIPTION = "Ask the user a question and wait for the answer."
 ASK_USER_SCHEMA = Raw(
     b'{"type":"object","properties":{"question":{"type":"string","description":"The question."},"choices":{"type":'
@@ -41,21 +41,21 @@ WITHOUT_EFFECT = (
     "reasoningEffort", "requestAutoModeSwitch", "requestElicitation", "requestExitPlanMode", "sessionLimits",
     "skillDirectories", "streaming", "toolSearch", "workingDirectory",
 )  # fmt: skip
-"""Members by which the SDK sends options of `joinSession` that another host would heed, and that do nothing here."""
+"""Members of `session.resume` for options of `joinSession` that have no effect here."""
 OPTIONS = {
     "configDir": "configDirectory", "requestAutoModeSwitch": "onAutoModeSwitchRequest",
     "requestElicitation": "onElicitationRequest", "requestExitPlanMode": "onExitPlanModeRequest",
 }  # fmt: skip
-"""What an extension calls those of them that have another name on the wire."""
+"""Names of these options for an extension, if they differ from the members."""
 OF_NEWER_SDKS = frozenset({"agentStop", "preMcpToolCall", "userPromptTransformed"})
-"""Hooks that newer SDKs have besides, and that nothing here asks."""
+"""Additional hooks of newer SDKs, which are never asked here."""
 NAME_SHOWN = 80
 LISTED = 1_000
-"""Tools, commands or variables that are read. The registry takes fewer."""
+"""Maximum number of tools, commands or variables that are read. The registry takes fewer."""
 REMARKS_LIMIT = 20
-"""Messages about what is wrong with them."""
+"""Maximum number of messages about their faults."""
 PARTS_LIMIT = 200_000
-"""Commas and brackets in long parameters."""
+"""Maximum number of commas and brackets in long parameters."""
 
 
 class JoinError(Exception):
@@ -70,32 +70,32 @@ class CopilotTool(msgspec.Struct, frozen=True):
     schema: Raw | UnsetType = UNSET
     """JSON Schema of its arguments."""
     skip_permission: bool = False
-    """Its calls are not shown to permission handlers."""
+    """Whether its calls are not shown to permission handlers."""
     overrides_builtin: bool = False
-    """It is meant to stand in the place of a built-in tool of that name."""
+    """Whether it is meant to replace a built-in tool of that name."""
     is_terminal: bool = False
 
 
 class Join(msgspec.Struct, frozen=True):
-    """What an extension has said of itself as it joined."""
+    """The facts about an extension in the parameters of its join."""
 
     session_id: str
     tools: dict[str, CopilotTool] = {}
     commands: tuple[frames.RegisterCommand, ...] = ()
     hooks: frozenset[str] | None = frozenset()
-    """The types of the hooks that it has: `preToolUse`. None if it has some, and does not say which."""
+    """The types of its hooks, such as `preToolUse`. None if it has hooks and does not name them."""
     asks_permission: bool = False
-    """It has a permission handler of its own."""
+    """Whether it has its own permission handler."""
     answers_user: bool = False
-    """It has a handler for questions to the user."""
+    """Whether it has a handler for questions to the user."""
     variables: tuple[str, ...] = ()
-    """The environment variables that it has asked for."""
+    """The environment variables that it asks for."""
     says_when_started: bool = False
-    """It will say when its module has run. Without that it is ready as it joins."""
+    """Whether it will report that its module has run. Otherwise it is ready when it joins."""
     instructions: str = ""
-    """What it appends to the system prompt."""
+    """The text that it appends to the system prompt."""
     remarks: tuple[Message, ...] = ()
-    """What the user or the log is to know of it."""
+    """Warnings for the user and lines for the log about it."""
 
     @property
     def has_ask_user(self) -> bool:
@@ -104,7 +104,7 @@ class Join(msgspec.Struct, frozen=True):
 
     @property
     def claimed(self) -> tuple[str, ...]:
-        """The tools that no other extension may have."""
+        """The names of tools that no other extension may have."""
         return tuple(tool.name for tool in self.tools.values() if not tool.overrides_builtin)
 
     @property
@@ -117,14 +117,14 @@ class Join(msgspec.Struct, frozen=True):
         return list(dict.fromkeys(events))
 
     def tool_frames(self) -> list[frames.RegisterTool]:
-        """The registrations of its tools."""
+        """Returns the registrations of its tools."""
         found = [frames.RegisterTool(tool.name, tool.description, tool.schema) for tool in self.tools.values()]
         if self.has_ask_user:
             found.append(frames.RegisterTool(ASK_USER, ASK_USER_DESCRIPTION, ASK_USER_SCHEMA))
         return found
 
     def registrations(self) -> list[Message]:
-        """Everything behind its hello."""
+        """Returns all messages after its hello."""
         return [
             *self.remarks,
             *self.tool_frames(),
@@ -136,7 +136,7 @@ class Join(msgspec.Struct, frozen=True):
 
 
 class _Params(msgspec.Struct):
-    """The members of the parameters that are read."""
+    """The members of the parameters that are used."""
 
     sessionId: Any = None  # noqa: N815
     tools: Any = None
@@ -174,10 +174,10 @@ def read_join(written: Raw | UnsetType) -> Join:
     tools = _tools(params.tools, remarks)
     commands = _commands(params.commands, remarks)
     if missing:
-        remarks.append(_missing(missing))
+        remarks.append(_warn_of_variables(missing))
     hooks = _hooks(params.hooks, own.get("hooks"))
     if unasked := sorted((hooks or frozenset()) - HOOK_EVENTS.keys()):
-        remarks.append(_never_asked(unasked))
+        remarks.append(_warn_of_hooks(unasked))
     idle = [name for name in WITHOUT_EFFECT if bytes(members.get(name, b"null")).strip() not in _NOTHING]
     if idle:
         named = ", ".join(OPTIONS.get(name, name) for name in idle)
@@ -198,7 +198,7 @@ def read_join(written: Raw | UnsetType) -> Join:
 
 
 def _read(text: bytes) -> tuple[_Params, dict[str, Raw]]:
-    """Raises one of `UNREADABLE`. JavaScript cuts texts between surrogates, and sends the halves."""
+    """Decodes the parameters. Raises one of `UNREADABLE`. JavaScript may send halves of surrogate pairs."""
     try:
         return _params(text), _members(text)
     except UNREADABLE:
@@ -208,7 +208,7 @@ def _read(text: bytes) -> tuple[_Params, dict[str, Raw]]:
 
 
 def _instructions(message: Any, remarks: list[Message]) -> str:
-    """What it appends to the system prompt. The other modes would take away what the agent is told by its user."""
+    """Returns the text to append to the system prompt. The other modes would remove the user's instructions."""
     if message is None:
         return ""
     mode = _object(message).get("mode")
@@ -234,7 +234,7 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _strings(value: Any) -> tuple[str, ...]:
-    """The texts in a list, each once."""
+    """Returns the texts in a list, each once."""
     found = value[:LISTED] if isinstance(value, list) else []
     return tuple(dict.fromkeys(each for each in found if isinstance(each, str) and each))
 
@@ -245,7 +245,7 @@ def _hooks(has_hooks: Any, named: Any) -> frozenset[str] | None:
     return None if has_hooks is True else frozenset()
 
 
-def _never_asked(hooks: Sequence[str]) -> Warned:
+def _warn_of_hooks(hooks: Sequence[str]) -> Warned:
     known = [handler_of(hook) for hook in HOOK_EVENTS]
     shown = [one_line(handler_of(hook), NAME_SHOWN) for hook in hooks]
     misspelt = next((name for name, hook in zip(shown, hooks, strict=True) if hook not in OF_NEWER_SDKS), "")
@@ -253,11 +253,11 @@ def _never_asked(hooks: Sequence[str]) -> Warned:
     return Warned("hooks", f"it has hooks that are never asked here: {join_names(shown)}; {hint}")
 
 
-def _missing(names: Sequence[str]) -> Warned:
+def _warn_of_variables(names: Sequence[str]) -> Warned:
     shown = [one_line(name, NAME_SHOWN) for name in names]
     return Warned(
         "environment",
-        f"it asks for environment variables that it has not: {join_names(shown)}; "
+        f"it asks for environment variables that are missing: {join_names(shown)}; "
         'set them, and name those that are withheld under "env" in its extension.json',
     )
 

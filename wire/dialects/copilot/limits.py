@@ -1,8 +1,7 @@
-"""How many bytes a message of an extension may have. Pure.
+"""Limits of the size of an extension's messages. Pure.
 
-What carries results, prompts, files and schemas may be long, anything else may not: which of them a message is shows in
-its first bytes. To drop a body costs nothing but the time of receiving it; to decode one costs the host time in which
-all other extensions wait.
+Only messages with results, prompts, files and schemas may be long; the first bytes show the kind of a message. Dropping
+a body costs only the time to receive it; decoding it costs the host time in which all other extensions wait.
 """
 
 from __future__ import annotations
@@ -18,14 +17,13 @@ LIMITS = {
     "session.workspaces.createFile": 2 * 1024 * 1024,
     "session.plan.update": 2 * 1024 * 1024,
 }
-"""Bytes that requests with these methods may have. A file of the workspace may have 1 MiB, and JSON doubles a line
-feed."""
+"""Maximum size of these requests in bytes. A file of the workspace may have 1 MiB, and JSON doubles line feeds."""
 ANSWER = FRAME_LIMITS["event_intercept_response"]
-"""Bytes of an answer: what a hook says."""
+"""Maximum size of an answer in bytes: the output of a hook."""
 
 
 def limit_of(start: bytes) -> int:
-    """The most bytes of a body that is longer than `SHORT` and begins like this."""
+    """Returns the maximum size of a body that is longer than `SHORT` and begins with `start`."""
     seen = peek(start, b"")
     if seen.method:
         return LIMITS.get(seen.method, SHORT)

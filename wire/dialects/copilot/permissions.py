@@ -1,15 +1,15 @@
-"""Permissions of tool calls: what a permission handler is asked, and the verdict in its answer. Pure.
+"""Permissions of tool calls: the request to a permission handler, and the verdict in its answer. Pure.
 
-    ours                kind                    what tells what the call does
+    ours                kind                    members that describe the call
     bash                shell                   fullCommandText, commands, possiblePaths, possibleUrls
     read                read                    path
     write, edit         write                   fileName, diff; of write newFileContents
     extensions_…        extension-management    operation, extensionName
     all others          custom-tool             toolName, toolDescription, args
 
-Handlers approve what passes a test, for example one that each of `commands` must pass. So a list holds rather too much
-than too little: of a command that is not plain words, `commands` has the whole text and each word that may be a name,
-and every word that is no option is a possible path. Members as in the types of `@github/copilot-sdk` 1.0.0 and 1.0.14.
+Handlers approve a call by a test, for example of each of `commands`. So lists rather have too many entries than too
+few: for a command that is not plain words, `commands` has the whole text and each word that may be a name, and every
+word that is not an option is a possible path. Members as in the types of `@github/copilot-sdk` 1.0.0 and 1.0.14.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from wire.dialects.copilot.join import Join
 
 QUOTED = 80
-"""Characters of an unknown kind that are shown."""
+"""Maximum number of characters that are shown of an unknown kind."""
 NOT_ASKED = "its permission handler could not ask anyone"
 ASKED = "the extension wants a person to decide"
 _MANAGEMENT = frozenset({"extensions_manage", "extensions_reload"})
@@ -41,7 +41,7 @@ _APPROVED = frozenset(
         "approved-for-session", "approved-for-location",
     }
 )  # fmt: skip
-"""Each allows one call: the handler is asked again about the next."""
+"""Kinds of approval. Each allows one call: the handler is asked again about the next."""
 _REASONS = ("feedback", "message", "reason")
 _SAID = {
     "reject": "refused by the extension's permission handler",
@@ -51,11 +51,11 @@ _SAID = {
     "denied-by-content-exclusion-policy": "denied by a content exclusion policy of the extension",
 }
 
-# --- what it is asked ---------------------------------------------------------------------------------------
+# --- the request -----------------------------------------------------------------------------------------
 
 
 def permission_request(event: frames.Event, joined: Join, cwd: str) -> dict[str, Any]:
-    """The `permissionRequest` for a `tool_call`. `cwd` is the working folder. Never raises."""
+    """Returns the `permissionRequest` for a `tool_call`. `cwd` is the working folder. Never raises."""
     tool = event.tool_name or ""
     args = _args(event, cwd)
     members = args if isinstance(args, dict) else {}
@@ -80,7 +80,7 @@ def permission_request(event: frames.Event, joined: Join, cwd: str) -> dict[str,
 
 
 def hook_request(event: frames.Event, message: str, cwd: str) -> dict[str, Any]:
-    """The `permissionRequest` for a `tool_call` about which a hook said `ask`. Never raises."""
+    """Returns the `permissionRequest` for a `tool_call` about which a hook said `ask`. Never raises."""
     asked = {
         "kind": "hook",
         "toolCallId": event.tool_id or "",
@@ -95,7 +95,7 @@ def _args(event: frames.Event, cwd: str) -> Any:
 
 
 def _text(value: Any) -> str:
-    """A text as it is, anything else as JSON; "" for none."""
+    """Returns a text unchanged, any other value as JSON; "" for None."""
     return "" if value is None else text_of(value)
 
 
@@ -109,7 +109,7 @@ def _write(tool: str, args: dict[str, Any]) -> dict[str, Any]:
 
 
 def _diff(path: str, old: str, new: str) -> str:
-    """The lines that go and those that come. Which lines of the file they are is not known here."""
+    """Returns the removed and the added lines, without line numbers, which are unknown here."""
     lines = [f"--- {path}", f"+++ {path}", "@@"]
     for sign, text in (("-", old), ("+", new)):
         lines += [f"{sign}{line}" for line in text.split("\n")] if text else []
@@ -131,12 +131,12 @@ def _shell(command: str) -> dict[str, Any]:
     }
 
 
-# --- what it says -------------------------------------------------------------------------------------------
+# --- the answer --------------------------------------------------------------------------------------------
 
 
 def read_permission(result: Any, verdict: GuardVerdict) -> GuardVerdict:
-    """The verdict in the `result` of an answer to a permission request. `verdict` is that of the hook before: allow, or
-    ask with the reason of the hook. A kind that begins like a refusal is one. Never raises."""
+    """Returns the verdict in the `result` of an answer to a permission request. `verdict` is the hook's: allow, or ask
+    with its reason. A kind that begins like a refusal is a refusal. Never raises."""
     if not isinstance(result, dict):
         return no_decision(verdict, f"the permission result is {kind_of(result)}, not an object")
     thrown = result.get(THROWN)
@@ -144,7 +144,7 @@ def read_permission(result: Any, verdict: GuardVerdict) -> GuardVerdict:
         return no_decision(verdict, f"its onPermissionRequest threw: {text_of(thrown)}")
     inner = result.get("result")
     if result.get("kind") == "attributed" and isinstance(inner, dict):
-        result = inner  # newer SDKs say besides how the decision was reached
+        result = inner  # newer SDKs add how the decision was reached
     kind = result.get("kind")
     if not isinstance(kind, str):
         said = "missing" if kind is None else f"{kind_of(kind)}, not a string"
@@ -163,7 +163,7 @@ def read_permission(result: Any, verdict: GuardVerdict) -> GuardVerdict:
 
 
 def no_decision(verdict: GuardVerdict, why: str) -> GuardVerdict:
-    """The verdict if the handler has decided nothing: after the question of a hook deny, else no verdict."""
+    """Returns the verdict without a decision of the handler: deny after `ask` of a hook, else no verdict."""
     if verdict.kind is VerdictKind.ASK:
         return GuardVerdict(VerdictKind.DENY, f"{verdict.reason or ASKED} ({why})")
     return GuardVerdict(VerdictKind.NO_VERDICT, why)

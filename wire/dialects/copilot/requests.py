@@ -1,7 +1,7 @@
-"""What the host writes to one extension: requests, with what each is for, and events. Pure.
+"""Messages of the host to one extension: requests, with the purpose of each, and events. Pure.
 
-A request ends at its first answer. One whose time is over stays until its late answer comes, or until 10,000 newer ones
-wait.
+A request ends at its first answer. After its time is over it stays until its late answer comes, or until 10,000 newer
+requests wait.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ WAITING_LIMIT = 10_000
 
 
 class Purpose(Enum):
-    """What a request is. The value is its method."""
+    """The purpose of a request. The value is its method."""
 
     HOOK = "hooks.invoke"
     USER_INPUT = "userInput.request"
     PING = "zot.ping"
-    """No extension knows it: any answer shows that all that was written before is read."""
+    """No extension knows this method: any answer shows that everything written before has been read."""
     LEFT = "zot.left"
-    """The same, of one that leaves the session."""
+    """The same, for an extension that leaves the session."""
 
 
 class SentRequest(NamedTuple):
-    """A request that is not answered."""
+    """An unanswered request."""
 
     kind: Purpose
     id: str
     """The host's id of the question, the call or the ping."""
     extra: Any = None
-    """What is to be known when the answer comes."""
+    """A value for the handling of the answer."""
 
 
 class SentRequests:
@@ -49,7 +49,7 @@ class SentRequests:
 
     def __init__(self, unix_ms: Callable[[], int]) -> None:
         self.session_id = b'""'
-        """The session's id as JSON text, once the extension has said it."""
+        """The session's id as JSON text, once the extension has named it."""
         self.last_event = b"null"
         """The id of the last event, as JSON text."""
         self._unix_ms = unix_ms
@@ -63,7 +63,7 @@ class SentRequests:
         return len(self._waiting)
 
     def send(self, request: SentRequest, params: bytes) -> bytes:
-        """A request as it is written. `params` is JSON text."""
+        """Returns the bytes of a request. `params` is JSON text."""
         self._number = number = self._number + 1
         waiting = self._waiting
         waiting[number] = request
@@ -72,41 +72,41 @@ class SentRequests:
         return add_header(jsonrpc.request_body(number, request.kind._value_, params))
 
     def take(self, number: int | None) -> SentRequest | None:
-        """The request with this number, which then waits no more; None if none has it."""
+        """Removes and returns the open request with this number, or None."""
         return None if number is None else self._waiting.pop(number, None)
 
     def take_call(self, kind: Purpose, call_id: str) -> None:
-        """The request of this kind for this id waits no more."""
+        """Removes the open request of this kind for this id."""
         for number, request in self._waiting.items():
             if request.id == call_id and request.kind is kind:
                 del self._waiting[number]
                 return
 
     def next_id(self) -> str:
-        """A new id, in the form of a UUID, for an event or a message."""
+        """Returns a new id in the form of a UUID, for an event or a message."""
         self._ids = number = self._ids + 1
         return f"{number:08x}-0000-4000-8000-000000000000"
 
     def envelope(self, kind: str, data: bytes) -> bytes:
-        """An event as JSON text, with an id and the time. `data` is JSON text."""
+        """Returns an event as JSON text, with an id and the time. `data` is JSON text."""
         before, self.last_event = self.last_event, b'"%b"' % self.next_id().encode()
         return b'{"id":%b,"timestamp":"%b","parentId":%b,"type":"%b","data":%b}' % (
             self.last_event, self.time(), before, kind.encode(), data,
         )  # fmt: skip
 
     def event(self, kind: str, data: bytes) -> bytes:
-        """An event as it is written to the extension."""
+        """Returns the bytes of an event. `data` is JSON text."""
         return self.told(self.envelope(kind, data))
 
     def told(self, envelope: bytes) -> bytes:
-        """An envelope as it is written to the extension."""
+        """Returns the bytes of an envelope."""
         return add_header(
             b'{"jsonrpc":"2.0","method":"session.event","params":{"sessionId":%b,"event":%b}}'
             % (self.session_id, envelope)
         )
 
     def time(self) -> bytes:
-        """Now, as `2026-01-31T12:00:00.123Z`."""
+        """Returns the current time as `2026-01-31T12:00:00.123Z`."""
         second, ms = divmod(self._unix_ms(), 1000)
         if second != self._second:
             self._second = second
@@ -115,12 +115,12 @@ class SentRequests:
 
 
 def encode_answer(written_id: bytes, result: bytes) -> bytes:
-    """The answer to a request of the extension as it is written. `result` is JSON text."""
+    """Returns the bytes of the answer to a request of the extension. `result` is JSON text."""
     return add_header(jsonrpc.answer_body(written_id, result))
 
 
 def encode_value(written_id: bytes, result: Any) -> bytes:
-    """The same, with the result as a value. Names of files in it need not be Unicode."""
+    """Like `encode_answer`, with the result as a value. Names of files in it need not be Unicode."""
     try:
         text = encode(result)
     except UnicodeEncodeError:
@@ -137,5 +137,5 @@ def _valid(value: Any) -> Any:
 
 
 def encode_error(written_id: bytes, code: int, message: str) -> bytes:
-    """The answer to a request of the extension that is an error, as it is written."""
+    """Returns the bytes of an error in answer to a request of the extension."""
     return add_header(jsonrpc.refusal_body(written_id, code, valid_text(message)))

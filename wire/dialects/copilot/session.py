@@ -6,7 +6,7 @@ extension  session.resume                              -> Hello, RegisterTool, R
                                                           Instructions
 host       its answer, once the hello is accepted, or an error
 extension  zot.started, once its module has run        -> Ready
-host       session.event: what happens, tool calls, commands, questions to the permission handler
+host       session.event: events, tool calls, commands, questions to the permission handler
 extension  handlePendingToolCall and the like          -> ToolResult, CommandResponse
 host       hooks.invoke, userInput.request
 extension  their answers                               -> InterceptResponse, ToolResult
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 
 PROTOCOL_VERSION = 3
 QUOTED = 100
-"""Characters of a line, or of an id, that are shown."""
+"""Maximum number of characters that are shown of a line or an id."""
 JOINS_LIMIT = 10
-"""Calls of `session.resume` that are read. To read one with a thousand tools takes a while."""
+"""Maximum number of calls of `session.resume` that are read: one with a thousand tools takes a while."""
 PERMISSION_ANSWER = "session.permissions.handlePendingPermissionRequest"
 _NOT_JOINED = "it has not called joinSession()"
 _JOINED_BEFORE = (
@@ -65,7 +65,7 @@ _NOTHING: Received = ((), b"")
 
 
 class JoinPhase(Enum):
-    """How far a session is."""
+    """The progress of a session's join."""
 
     OPENING = "it has not joined"
     JOINING = "its hello is not answered"
@@ -123,7 +123,7 @@ class CopilotSession:
         most = self._frame_limit
         return ContentSplitter(min(SHORT, most), lambda start: min(limit_of(start), most))
 
-    # --- what the extension says --------------------------------------------------------------------------
+    # --- messages of the extension -----------------------------------------------------------------------
 
     def receive(self, line: Line, now: float) -> Received:  # noqa: ARG002
         if type(line) is OtherText:
@@ -142,7 +142,7 @@ class CopilotSession:
         return self._take(message)
 
     def _receive_other(self, line: Line) -> Received:
-        """Takes a body that cannot be read as it is."""
+        """Takes a body that is not valid as it is."""
         messages: list[Message] = []
         replies: list[bytes] = []
         for each in jsonrpc.read(line):
@@ -156,7 +156,7 @@ class CopilotSession:
         return messages, b"".join(replies)
 
     def _on_text(self, line: Line) -> Received:
-        """Takes a line of other text: stdout belongs to the protocol."""
+        """Takes a line of other text on stdout, which belongs to the protocol."""
         shown = one_line(bytes(line[: 4 * QUOTED]).decode("utf-8", "replace"), QUOTED)
         if not shown:
             return _NOTHING
@@ -175,7 +175,7 @@ class CopilotSession:
         request = self._requests.take(number_of(written))
         if request is None:
             shown = one_line(written.decode("utf-8", "replace"), QUOTED) or "without a number"
-            return (Remarked(f"an answer to request {shown}, which nobody waits for (late or repeated); ignored"),), b""
+            return (Remarked(f"an answer to request {shown}, which is not open (late or repeated); ignored"),), b""
         return self._on_answer(request, message)
 
     def _on_answer(self, request: SentRequest, message: Incoming) -> Received:
@@ -222,7 +222,8 @@ class CopilotSession:
         return messages, reply
 
     def _without_answers(self) -> Sequence[Message]:
-        """The ends of all that was asked of it, once it has read that it has left: what it has said before has come."""
+        """Ends all open requests to it, once it has read everything up to its leaving: all earlier answers have come by
+        then. Returns their ends."""
         assert self._verdicts is not None
         return [*self._calls.end_all(_LEFT), *self._verdicts.end_permissions(HANDLER_GONE)]
 
@@ -298,7 +299,7 @@ class CopilotSession:
             return (Unusable(self.trouble, may_pass=False),), b""
         return _NOTHING
 
-    # --- what cannot be read ------------------------------------------------------------------------------
+    # --- unreadable messages ------------------------------------------------------------------------------
 
     def receive_oversize(self, dropped: Oversize, now: float) -> Received:  # noqa: ARG002
         seen = jsonrpc.peek(dropped.prefix, dropped.suffix)
@@ -307,8 +308,8 @@ class CopilotSession:
         return self._lost(why, seen, dropped.prefix + b"\n" + dropped.suffix, "line")
 
     def _lost(self, why: str, seen: SeenMembers, said: bytes, kind: str = "answer") -> Received:
-        """What is lost with a message that could not be read: an answer fails its request, a request is refused.
-        `said` has the first bytes of the message, and whatever else is known of it."""
+        """Handles an unreadable message: an answer fails its request, a request is refused. `said` has the first bytes
+        of the message, and other known parts."""
         if seen.method in (TOOL_ANSWER, COMMAND_ANSWER):
             return self._calls.lost(why, seen, said[:PREFIX_KEPT])
         if seen.method == PERMISSION_ANSWER and self._verdicts is not None:
@@ -328,14 +329,14 @@ class CopilotSession:
         self._calls.forget(request.id)
         return (frames.Malformed(why, kind, request.id),), b""
 
-    # --- what the host says -------------------------------------------------------------------------------
+    # --- messages of the host -----------------------------------------------------------------------------
 
     def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes:
         return self._calls.call(self._joined_for_calls(), call_id, tool, args, tool_id)
 
     def invoke(self, call_id: str, command: str, args: str) -> bytes:
         if all(each.name != command for each in self._joined_for_calls().commands):
-            raise UnsendableError(f"the extension has no command {command} any more")
+            raise UnsendableError(f"the extension no longer has the command {command}")
         return self._calls.invoke(call_id, command, args)
 
     def _joined_for_calls(self) -> Join:
@@ -375,14 +376,14 @@ class CopilotSession:
 
 
 def _wrong_session(found: Join, host: HostInfo) -> str:
-    """Why it cannot join this session; "" if it can."""
+    """Returns why it cannot join this session; "" if it can."""
     if not host.session_id or found.session_id == host.session_id:
         return ""
     return f"it joins the session {one_line(found.session_id, QUOTED)!r}, but this one is {host.session_id!r}"
 
 
 def _resumed(found: Join, host: HostInfo) -> dict[str, Any]:
-    """The result of `session.resume`."""
+    """Returns the result of `session.resume`."""
     result: dict[str, Any] = {"sessionId": found.session_id, "capabilities": {"ui": {"elicitation": False}}}
     if host.workspace:
         result["workspacePath"] = host.workspace

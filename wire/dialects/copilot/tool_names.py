@@ -6,19 +6,19 @@
     write  path, content                              create  path, file_text
     edit   path, edits [{oldText, newText}]           edit    path, old_str, new_str
 
-Extensions test for those names, and a guard that does must see all that the tool will do. So a member of the model's
-that the tool does not read is left out if Copilot's tool would read it, and several edits show as one: their texts
-follow one another, each on a line of its own. `edits` is shown besides, as it is. All other members, and the arguments
-of all other tools, are shown as they are.
+Extensions test for those names, and a guard that does must see everything that the tool will do. So a member that our
+tool ignores is left out if Copilot's tool would read it, and several edits are shown as one: their texts follow one
+another, each on its own line. `edits` is shown unchanged, too. All other members, and the arguments of all other tools,
+are shown unchanged.
 
-A `path` is shown as an absolute one, since Copilot's tools take no other and guards test how it begins: joined to the
-working folder, and without `.` and `..`, as Node's `path.resolve` does and the tools here do. `~` is a name like any
-other there. Links are not followed.
+A `path` is shown as an absolute path, since Copilot's tools take no other and guards test its beginning: joined to the
+working folder, and without `.` and `..`, as Node's `path.resolve` and our tools do it. `~` is an ordinary name there.
+Links are not followed.
 
-Where the format is from: the types of these tools in the public source of VS Code (`src/vs/platform/agentHost/node/
+Sources of the format: the types of these tools in the public source of VS Code (`src/vs/platform/agentHost/node/
 copilot/copilotToolDisplay.ts`; `copilotCLITools.ts` of its Copilot extension), the examples in the documentation of
-`@github/copilot-sdk` 1.0.14, and published descriptions of the tools, for the unit of `timeout`. Copilot's `bash` has
-`description`, `mode` and `initial_wait` besides, which have no counterpart here; older versions of Copilot CLI had one
+`@github/copilot-sdk` 1.0.14, and published descriptions of the tools, for the unit of `timeout`. Copilot's `bash` also
+has `description`, `mode` and `initial_wait`, which have no counterpart here; older versions of Copilot CLI had one
 `str_replace_editor` in place of view, create and edit.
 """
 
@@ -34,7 +34,7 @@ from wire.lenient_json import ARGUMENTS_DEPTH, UNREADABLE, is_deeper, read
 from wire.text import valid_text
 
 NAMES = {"read": "view", "write": "create"}
-"""Copilot's names of tools that have another one here."""
+"""Copilot's name of each tool whose name differs here."""
 _MISSING = object()
 _TO_THE_END = -1
 
@@ -44,23 +44,23 @@ class RewriteError(Exception):
 
 
 def copilot_name(tool: str) -> str:
-    """The name that an extension knows the tool by."""
+    """Returns the tool's name for an extension."""
     return NAMES.get(tool, tool)
 
 
 def copilot_args(tool: str, args: bytes, cwd: str) -> Any:
-    """The value of the arguments as an extension knows them. `args` is JSON text; if it is none, it is the value. `cwd`
-    is the working folder; without one, "", paths are shown as they are. Never raises."""
+    """Returns the value of the arguments for an extension. `args` is JSON text; invalid JSON is itself the value. `cwd`
+    is the working folder; if it is "", paths are shown unchanged. Never raises."""
     value = _value(args)
     if not isinstance(value, dict):
         return value
-    return _shown(tool, value, cwd)
+    return _show(tool, value, cwd)
 
 
 def restore_args(tool: str, args: bytes, given: Any, cwd: str) -> bytes | None:
-    """The tool's arguments that an extension has made of the shown ones, as JSON text; None if it has changed nothing.
-    `args` are those that were shown, with the same `cwd`. A member that it has not changed stays as the model wrote it.
-    Raises `RewriteError`."""
+    """Returns the tool's arguments for the arguments `given` by an extension, as JSON text; None if it changed nothing.
+    `args` are the model's arguments that it was shown, with the same `cwd`. An unchanged member stays as the model
+    wrote it. Raises `RewriteError`."""
     if not isinstance(given, dict):
         raise RewriteError(f"modifiedArgs is {kind_of(given)}, not an object")
     if is_deeper(given, ARGUMENTS_DEPTH):
@@ -68,7 +68,7 @@ def restore_args(tool: str, args: bytes, given: Any, cwd: str) -> bytes | None:
     original = _value(args)
     if not isinstance(original, dict):
         original = {}
-    shown = _shown(tool, original, cwd)
+    shown = _show(tool, original, cwd)
     if is_same_value(given, shown):
         return None
     kept = {
@@ -84,7 +84,7 @@ def restore_args(tool: str, args: bytes, given: Any, cwd: str) -> bytes | None:
         raise RewriteError(f"modifiedArgs cannot be written as JSON: {error}") from None
 
 
-def _shown(tool: str, args: dict[str, Any], cwd: str) -> dict[str, Any]:
+def _show(tool: str, args: dict[str, Any], cwd: str) -> dict[str, Any]:
     show = _SHOWN.get(tool)
     if show is None:
         return args
@@ -95,11 +95,11 @@ def _shown(tool: str, args: dict[str, Any], cwd: str) -> dict[str, Any]:
 
 
 def _absolute(path: Any, cwd: str) -> Any:
-    """The file that a tool means by a path. What no tool takes for a path stays as it is."""
+    """Returns the absolute path that a tool uses for `path`. A value that no tool takes as a path stays unchanged."""
     if not isinstance(path, str) or not path or not cwd or "\0" in path:
         return path
     whole = posixpath.normpath(posixpath.join(valid_text(cwd), path))
-    return whole[1:] if whole.startswith("//") else whole  # POSIX lets two slashes mean something else than one
+    return whole[1:] if whole.startswith("//") else whole  # in POSIX, two leading slashes may have another meaning
 
 
 def _value(args: bytes) -> Any:
@@ -111,7 +111,7 @@ def _value(args: bytes) -> Any:
 
 def is_same_value(one: Any, other: Any) -> bool:
     """Whether two JSON values are the same for JavaScript, through which one of them went: its numbers are doubles, and
-    those that are none become null."""
+    infinities become null."""
     pairs = [(one, other)]
     while pairs:
         one, other = pairs.pop()
@@ -129,7 +129,7 @@ def is_same_value(one: Any, other: Any) -> bool:
 
 
 def _plain(value: Any) -> tuple[str, Any]:
-    """The kind of a value and the value, for a comparison."""
+    """Returns the kind of a value and the value, for a comparison."""
     if isinstance(value, bool):
         return "bool", value
     if isinstance(value, int | float):
@@ -149,7 +149,7 @@ def _view(args: dict[str, Any]) -> dict[str, Any]:
     shown = {name: value for name, value in args.items() if name != "view_range"}
     offset, limit = _whole(args.get("offset")), _whole(args.get("limit"))
     if offset is None or limit is None:
-        return shown  # the tool refuses them
+        return shown  # the tool refuses such values
     shown.pop("offset", None)
     shown.pop("limit", None)
     first = max(offset, 1)
@@ -177,7 +177,7 @@ def _read(given: dict[str, Any], shown: dict[str, Any], original: dict[str, Any]
 
 
 def _whole(value: Any) -> int | None:
-    """The whole number, 0 for none; None if it is something else."""
+    """Returns the whole number, or 0 for a missing value; None for any other value."""
     if value is None:
         return 0
     if isinstance(value, float) and value.is_integer():
@@ -252,7 +252,7 @@ def _only(args: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _is_changed(value: Any, shown: dict[str, Any], name: str) -> bool:
-    """Whether a member, or `_MISSING`, is another one than was shown."""
+    """Whether a member, or `_MISSING`, differs from the shown one."""
     before = shown.get(name, _MISSING)
     return value is not before and (value is _MISSING or before is _MISSING or not is_same_value(value, before))
 

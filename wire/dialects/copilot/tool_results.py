@@ -1,6 +1,6 @@
-"""What the tools and the commands of an extension return, as neutral messages. Pure.
+"""Results of the tools and commands of an extension, as neutral messages. Pure.
 
-Most results are decoded in one pass, with the message around them; all others in two, to name what is wrong.
+Most results are decoded in one pass, with the message around them; all others in two, to name the fault.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ IN_WORDS = {
     "denied": "the call was denied: permission is missing",
     "timeout": "the tool ran out of time",
 }
-"""What a result of each type says that is no success and has neither a text nor an error."""
+"""The text for an unsuccessful result of each type that has neither a text nor an error."""
 WORD_LIMIT = 80
-"""Characters of a type in our words."""
+"""Maximum length of a type in our texts, in characters."""
 _ANSWER_TYPE = "tool_result"
 
 
@@ -70,11 +70,11 @@ class UsualAnswer(msgspec.Struct):
 _usual = msgspec.json.Decoder(UsualAnswer).decode
 WRITTEN_TOOL_ANSWER = TOOL_ANSWER.encode()
 METHOD_WITHIN = 100
-"""Bytes of a message in which its method is, if nothing unusual comes before it."""
+"""Number of first bytes that contain the method of a usual message."""
 
 
 def usual_answer(line: Line) -> UsualAnswer | None:
-    """The answer to a call in a message that names its method, if there is nothing unusual about it."""
+    """Returns the answer to a call in a message of the usual form; None for any other message."""
     if len(line) > SHORT and count_strings(line) > STRINGS_LIMIT:
         return None
     try:
@@ -84,14 +84,14 @@ def usual_answer(line: Line) -> UsualAnswer | None:
 
 
 def usual_result(call_id: str, result: str | _Result) -> list[Message]:
-    """The messages of such an answer."""
+    """Returns the messages of a usual answer."""
     if isinstance(result, str):
         return [frames.ToolResult(call_id, [ContentBlock("text", result)])]
     return _messages(call_id, result)
 
 
 def value_result(call_id: str, value: Any) -> list[Message]:
-    """The messages of a result that is decoded already. Raises `msgspec.ValidationError`."""
+    """Returns the messages of a decoded result. Raises `msgspec.ValidationError`."""
     return usual_result(call_id, msgspec.convert(value, str | _Result))
 
 
@@ -109,7 +109,7 @@ _result = msgspec.json.Decoder(str | _Result).decode
 
 
 def read_answer(params: Raw | UnsetType) -> AnswerParams | str:
-    """The parameters, or why they cannot be read."""
+    """Returns the parameters, or why they cannot be read."""
     try:
         return _handled(b"null" if params is UNSET else params)
     except UNREADABLE as error:
@@ -117,7 +117,7 @@ def read_answer(params: Raw | UnsetType) -> AnswerParams | str:
 
 
 def tool_result(call_id: str, said: AnswerParams) -> list[Message]:
-    """The messages of any answer to a call. A result that is none of the legal ones is `Malformed`."""
+    """Returns the messages of any answer to a call. An illegal result is `Malformed`."""
     if said.error is not None:
         return [_error(call_id, text_of(said.error) or IN_WORDS["failure"])]
     if said.result is UNSET:
@@ -159,7 +159,7 @@ def _messages(call_id: str, result: _Result) -> list[Message]:
         kind = "failure" if result.error else SUCCESS
     if kind != SUCCESS and kind not in IN_WORDS:
         legal = ", ".join([SUCCESS, *IN_WORDS])
-        return [_malformed(call_id, f"its resultType is {one_line(kind, WORD_LIMIT)!r}, none of {legal}")]
+        return [_malformed(call_id, f"its resultType is {one_line(kind, WORD_LIMIT)!r}, not one of {legal}")]
     text = result.textResultForLlm
     if kind != SUCCESS:
         text = text or result.error or IN_WORDS[kind]
@@ -204,7 +204,7 @@ _user_answer = msgspec.json.Decoder(_UserAnswer).decode
 
 
 def question(session_id: bytes, args: bytes) -> bytes:
-    """The parameters of `userInput.request`. Raises `ValueError`."""
+    """Returns the parameters of `userInput.request`. Raises `ValueError`."""
     try:
         asked = _question(args)
     except UNREADABLE as error:
@@ -216,7 +216,7 @@ def question(session_id: bytes, args: bytes) -> bytes:
 
 
 def user_answer(call_id: str, result: Raw | UnsetType, failure: bytes) -> Message:
-    """The result of `ask_user`."""
+    """Returns the result of `ask_user`."""
     if failure:
         return _error(call_id, error_message(failure))
     try:
@@ -227,7 +227,7 @@ def user_answer(call_id: str, result: Raw | UnsetType, failure: bytes) -> Messag
 
 
 def error_message(failure: bytes) -> str:
-    """What an error of JSON-RPC says."""
+    """Returns the message of a JSON-RPC error."""
     try:
         error = _value(failure)
     except UNREADABLE:
@@ -237,7 +237,7 @@ def error_message(failure: bytes) -> str:
 
 
 def command_response(call_id: str, said: AnswerParams) -> Message:
-    """What a command has ended with. It returns nothing."""
+    """Returns the end of a command, which has no result."""
     if said.error is not None:
         return frames.CommandResponse(call_id, error=string(said.error) or text_of(said.error))
     return frames.CommandResponse(call_id, action="noop")

@@ -1,15 +1,15 @@
 """Questions to the hooks and the permission handler of an extension, and their answers as verdicts. Pure.
 
-A `tool_call` is a question to the hook preToolUse and then, if that neither allows nor denies, to the permission
+For a `tool_call`, the hook preToolUse is asked first, and then, if it neither allows nor denies, the permission
 handler:
 
     preToolUse         permission handler        verdict
     deny               not asked                 block
     allow              not asked                 allow
-    ask                asked (kind hook)         as it says; without a handler, or an opinion of it: ask
-    nothing, no hook   asked (kind of the tool)  as it says; without a handler, or an opinion of it: allow
+    ask                asked (kind hook)         the handler's; without a handler or its opinion: ask
+    nothing, no hook   asked (kind of the tool)  the handler's; without a handler or its opinion: allow
 
-A handler that has thrown, and an answer that cannot be understood, are no verdict. After an `ask` they are a block.
+A handler that threw and an unreadable answer give no verdict. After an `ask` they are a block.
 """
 
 from __future__ import annotations
@@ -44,35 +44,35 @@ if TYPE_CHECKING:
     from wire.dialects.jsonrpc import Incoming
 
 KEPT = 1_000
-"""Questions without an answer, permission requests without one, and arguments of calls that are kept. The oldest ones
-fall out: the time of a question is over long before."""
+"""Maximum number of kept open questions, of open permission requests, and of arguments of calls. The oldest are
+dropped: the time of a question is over long before."""
 KEPT_SIZE = 32 * 1024 * 1024
-"""Characters that each of these may have together."""
+"""Maximum size of each of these three together, in characters."""
 NAMES_LIMIT = 100
-"""Remarks on fields without an effect, each once."""
+"""Maximum number of remarks on fields without an effect, each once."""
 SHOWN = 80
 REASON_LENGTH = 500
 _HOOK = "hooks.invoke"
 _DENY = re.compile(rb'"permissionDecision"\s*:\s*"deny"')
 _REFUSAL = re.compile(rb'"kind"\s*:\s*"(?:reject|den|cancel)')
-"""In answers that cannot be read. In a text of theirs the quotes would be escaped."""
+"""Refusals in unreadable answers. Inside a text the quotes would be escaped."""
 _PERMISSION = "permission"
-HANDLER_GONE = "the extension has left the session: its permission handler is asked nothing any more"
+HANDLER_GONE = "the extension has left the session: its permission handler is no longer asked"
 
 
 class _Pending(NamedTuple):
-    """A permission request without an answer."""
+    """An open permission request."""
 
     call_id: str
     verdict: GuardVerdict
-    """Of the hook: allow, or ask."""
+    """The hook's verdict: allow, or ask."""
 
 
 T = TypeVar("T")
 
 
 class _Newest(Generic[T]):
-    """The newest values by their keys, as far as they fit into `KEPT` and `KEPT_SIZE`."""
+    """The newest values by their keys, within the limits `KEPT` and `KEPT_SIZE`."""
 
     __slots__ = ("_size", "_values")
 
@@ -104,7 +104,7 @@ class _Newest(Generic[T]):
 
 
 class Verdicts:
-    """The questions to one extension that wait for a verdict. All methods that return bytes make framed messages."""
+    """The open questions to one extension. Methods that return bytes return messages with their headers."""
 
     def __init__(self, joined: Join, requests: SentRequests, host: HostInfo, unix_ms: Callable[[], int]) -> None:
         self.joined = joined
@@ -114,20 +114,20 @@ class Verdicts:
         self._host = host
         self._unix_ms = unix_ms
         self._questions: _Newest[frames.Event] = _Newest()
-        """The events that hooks are asked about, by the ids of the questions."""
+        """The events of questions to hooks, by the ids of the questions."""
         self._pending: _Newest[_Pending] = _Newest()
         self._args: _Newest[Raw] = _Newest()
         """The arguments of calls, by the calls' ids."""
         self._named: set[str] = set()
 
     def note(self, event: frames.Event) -> None:
-        """Keeps the arguments of a call, for the hooks of its result: that of a call that was not run has none."""
+        """Keeps the arguments of a call for the hooks of its result; without a run, the result has none."""
         if event.event == "tool_call" and event.tool_id is not None and event.tool_args is not UNSET:
             self._args.put(event.tool_id, event.tool_args, len(event.tool_args))
 
     def begin(self, call_id: str, event: frames.Event) -> bytes:
-        """Asks for a verdict on an event. If the extension has neither a hook nor a handler for it, it is asked
-        nevertheless: the SDK then answers that it has no opinion."""
+        """Asks for a verdict on an event. An extension with neither a hook nor a handler for it is asked, too: the SDK
+        then answers that it has no opinion."""
         self.note(event)
         hooks = self.joined.hooks
         is_hook_there = hooks is None or "preToolUse" in hooks or self.has_left
@@ -142,7 +142,7 @@ class Verdicts:
         return self._requests.send(SentRequest(Purpose.HOOK, call_id, hook), params)
 
     def _asks_about(self, event: frames.Event, verdict: GuardVerdict) -> bool:
-        """Whether its permission handler is asked about a call that no hook has decided. `verdict` is the hook's."""
+        """Whether its permission handler is asked about a call that no hook decided. `verdict` is the hook's."""
         tool = self.joined.tools.get(event.tool_name or "")
         is_free = tool is not None and tool.skip_permission and verdict.kind is not VerdictKind.ASK
         return self.joined.asks_permission and not is_free
@@ -167,7 +167,7 @@ class Verdicts:
         messages: list[Message] = [*output.besides, *self._remarks(hook, output)]
         verdict = output.verdict
         if event.event == "tool_call":
-            judged = self._rewritten(event, verdict)
+            judged = self._rewrite(event, verdict)
             if not output.is_decided and self._asks_about(judged, verdict):
                 if self.has_left:
                     return [*messages, _answer(request.id, no_decision(verdict, HANDLER_GONE))], b""
@@ -175,12 +175,12 @@ class Verdicts:
         return [*messages, _answer(request.id, verdict)], b""
 
     def lost(self, request: SentRequest, why: str, said: bytes) -> Message:
-        """Takes an answer to `hooks.invoke` that cannot be read. `said` is what is known of it."""
+        """Takes an unreadable answer to `hooks.invoke`. `said` has its known parts."""
         self._questions.take(request.id)
         return _unreadable(request, why, said)
 
-    def _rewritten(self, event: frames.Event, verdict: GuardVerdict) -> frames.Event:
-        """The call as it will be made, as far as this extension is concerned."""
+    def _rewrite(self, event: frames.Event, verdict: GuardVerdict) -> frames.Event:
+        """Returns the call with the changes of this extension."""
         if verdict.modified_args is None:
             return event
         event = replace(event, tool_args=Raw(verdict.modified_args))
@@ -188,8 +188,8 @@ class Verdicts:
         return event
 
     def _remarks(self, hook: str, output: HookOutput) -> list[Message]:
-        """What is to be known of fields without an effect, of each once: the log alone is told of those that the SDK
-        knows, and the user of any other, which may be the misspelt answer of a guard."""
+        """Returns messages about fields without an effect, each once: for the log if the SDK knows the field, else for
+        the user, since it may be a guard's misspelt answer."""
         said: list[Message] = []
         for name in output.unknown:
             shown = one_line(name, SHOWN)
@@ -224,16 +224,16 @@ class Verdicts:
         pending = self._pending.take(request_id) if isinstance(request_id, str) else None
         if pending is None:
             shown = one_line(text_of(request_id), SHOWN)
-            return (Remarked(f"an answer to permission request {shown}, which nobody waits for; ignored"),), b""
+            return (Remarked(f"an answer to permission request {shown}, which is not open; ignored"),), b""
         return (_answer(pending.call_id, read_permission(value.get("result"), pending.verdict)),), b""
 
     def end_permissions(self, reason: str) -> list[Message]:
-        """The ends of all questions to the permission handler: none of them will be answered."""
+        """Ends all open questions to the permission handler, which will not be answered. Returns their ends."""
         return [_answer(call_id, no_decision(verdict, reason)) for call_id, verdict in self._pending.take_all()]
 
     def permission_lost(self, why: str, said: bytes) -> Sequence[Message]:
-        """Takes an answer of the permission handler that cannot be read. `said` is what is known of it; the id of the
-        request is in its first bytes."""
+        """Takes an unreadable answer of the permission handler. `said` has its known parts; the id of the request is in
+        its first bytes."""
         params = said.find(b'"params"')
         request_id = string_member(said[said.find(b"{", params) :], b"requestId") if params >= 0 else None
         pending = self._pending.take(request_id) if request_id is not None else None
@@ -246,7 +246,7 @@ class Verdicts:
 
 
 def _answer(call_id: str, verdict: GuardVerdict) -> Message:
-    """The verdict as the host takes it. Of no verdict the log is told, too."""
+    """Returns the verdict for the host. A missing verdict is also logged."""
     if verdict.kind is VerdictKind.NO_VERDICT:
         return frames.Malformed(verdict.reason, _PERMISSION, call_id)
     if verdict.kind is VerdictKind.ASK and not verdict.reason:
@@ -255,7 +255,7 @@ def _answer(call_id: str, verdict: GuardVerdict) -> Message:
 
 
 def _unreadable(request: SentRequest, why: str, said: bytes) -> Message:
-    """No verdict, unless the hook has denied: that counts whatever else is wrong."""
+    """Returns no verdict, unless the hook has denied, which counts whatever else is wrong."""
     if request.extra == "preToolUse" and _DENY.search(said):
         reason = f"its hook {handler_of('preToolUse')} denies it; the rest of its answer cannot be read: {why}"
         return GuardAnswer(request.id, GuardVerdict(VerdictKind.DENY, reason))
@@ -274,7 +274,7 @@ def _permission_params(params: Raw | UnsetType) -> dict[str, Any]:
 
 
 def _output_of(hook: str, message: Incoming) -> Any:
-    """What a hook has returned. Raises `OutputError`."""
+    """Returns the output of a hook. Raises `OutputError`."""
     name = handler_of(hook)
     if message.failure:
         raise OutputError(

@@ -1,1 +1,1 @@
-"""MCP, the Model Context Protocol: what servers of tools and prompts say on stdio."""
+"""MCP, the Model Context Protocol: the client's side, for servers of tools and prompts on stdio."""

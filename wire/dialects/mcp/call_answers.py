@@ -1,7 +1,7 @@
 """Answers to calls and commands as neutral messages. Pure.
 
-Most answers are text and short. Those are decoded in one pass, straight into neutral messages; all others in two, first
-the message and then its result.
+Most answers are short texts. They are decoded in one pass into neutral messages; all others in two, first the message
+and then its result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _value = msgspec.json.Decoder().decode
 F = TypeVar("F", frames.ToolResult, frames.CommandResponse)
 ERROR_LIMIT = 256 * 1024
-"""Bytes of an error."""
+"""Maximum size of an error in bytes."""
 
 
 class _PlainResult(msgspec.Struct):
@@ -38,7 +38,7 @@ class _PlainResult(msgspec.Struct):
 
 
 class PlainAnswer(msgspec.Struct):
-    """An answer to a call, as most servers write it. Other members of blocks may be there and do not count."""
+    """An answer to a call in the usual form. Blocks may have other members, which are ignored."""
 
     id: int
     result: _PlainResult
@@ -48,11 +48,11 @@ class PlainAnswer(msgspec.Struct):
 
 _plain = msgspec.json.Decoder(PlainAnswer).decode
 _WITHIN = 80
-"""Bytes of an answer in which its content begins, if nothing unusual comes before it."""
+"""Number of first bytes in which the content of a usual answer begins."""
 
 
 def plain_answer(line: Line) -> PlainAnswer | None:
-    """The answer in a line, if it is a short one of nothing but texts."""
+    """Returns the answer in a line if it is short and has only texts; else None."""
     if line.find(b'"content":', 0, _WITHIN) < 0 or len(line) > SHORT:
         return None
     try:
@@ -66,7 +66,7 @@ def plain_answer(line: Line) -> PlainAnswer | None:
 
 
 def value_of(text: bytes) -> Any:
-    """The value of an error, or a text in its place if it cannot be read."""
+    """Returns the value of an error, or a text instead if it cannot be read."""
     if len(text) > ERROR_LIMIT:
         return f"an error of {len(text)} bytes"
     try:
@@ -76,12 +76,12 @@ def value_of(text: bytes) -> Any:
 
 
 def tool_result(call_id: str, message: Incoming) -> frames.ToolResult | frames.Malformed | NextRound:
-    """The result in an answer to `tools/call`."""
+    """Returns the result in an answer to `tools/call`."""
     return _read(CALL_TOOL, call_id, message, results.error_result, _call_result, results.tool_result)
 
 
 def command_response(call_id: str, message: Incoming) -> frames.CommandResponse | frames.Malformed | NextRound:
-    """The response in an answer to `prompts/get`."""
+    """Returns the response in an answer to `prompts/get`."""
     return _read(GET_PROMPT, call_id, message, prompts.error_response, _prompt_result, prompts.response)
 
 
@@ -121,7 +121,7 @@ class _Resource(msgspec.Struct, omit_defaults=True):
 
 
 class _Block(msgspec.Struct, omit_defaults=True):
-    """The members of all kinds of content that reach the model."""
+    """The members of content blocks that reach the model."""
 
     type: str
     text: str | None = None
@@ -146,8 +146,8 @@ _blocks = msgspec.json.Decoder(list[_Block]).decode
 
 
 def _call_result(text: Raw) -> Any:
-    """The value of the result of a `tools/call`. `structuredContent` stays JSON text. Of long content only the known
-    members are read. Raises `TooLongError` and `wire.lenient_json.UNREADABLE`."""
+    """Returns the value of the result of a `tools/call`. `structuredContent` stays JSON text. Only the known members of
+    long content are read. Raises `TooLongError` and `wire.lenient_json.UNREADABLE`."""
     if bytes(memoryview(text)[:1]) != b"{":
         return _value_of_short("the result", text)
     read = _result(text)
@@ -169,7 +169,7 @@ def _call_result(text: Raw) -> Any:
 
 
 def _value_of_short(name: str, text: Raw) -> Any:
-    """The value of a member, which may be a string of any length, and anything else of `SHORT` bytes. Raises
+    """Returns the value of a member: a string of any length, or another value of at most `SHORT` bytes. Raises
     `TooLongError` and `wire.lenient_json.UNREADABLE`."""
     written = memoryview(text)
     if len(written) > SHORT and bytes(written[:1]) != b'"':

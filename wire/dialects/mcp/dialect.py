@@ -1,4 +1,4 @@
-"""The dialect of MCP servers on stdio: what they can, and the defaults of their manifests."""
+"""The dialect of MCP servers on stdio: their abilities, and the defaults of their manifests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The handshake with one server: in which era it speaks, and what the host says first in each of them. Pure."""
+"""The handshake with one server: finds out its era, and sends the first messages of that era. Pure."""
 
 from __future__ import annotations
 
@@ -22,21 +22,20 @@ if TYPE_CHECKING:
 from wire.dialects.mcp.requests import SentRequests
 
 CAPABILITIES = ["cancel", "ping"]
-"""What every MCP server can, in the words of zot's hello."""
+"""The abilities of every MCP server, in the words of zot's hello."""
 BAD_ANSWER_S = 2.0
-"""Seconds from an answer to the opening that cannot be read until the server is given up. What looks like the answer
-may have been junk."""
+"""Seconds after an unreadable answer to the opening until the server is given up: it may have been junk."""
 _ERA = "mcp_era"
 _HAD_INSTRUCTIONS = "mcp_instructions"
 
 
 class HandshakePhase(Enum):
-    """Where a session is. It goes through these in order; any but the last two may be followed by `UNUSABLE`."""
+    """The phase of a session. The phases follow in this order; after any but the last two, `UNUSABLE` may follow."""
 
     OPENING = "opening"
-    """The answer to `initialize` is waited for."""
+    """The host waits for the answer to `initialize`."""
     DISCOVERING = "discovering"
-    """The answer to `server/discover` is waited for. A session may begin here."""
+    """The host waits for the answer to `server/discover`. A session may begin here."""
     ACCEPTED = "accepted"
     """The server has answered; the host has not greeted it yet."""
     OPEN = "open"
@@ -44,7 +43,7 @@ class HandshakePhase(Enum):
 
 
 class Handshake:
-    """The beginning of a session. `kept` of the setup tells the next process of the extension the era."""
+    """The beginning of a session. It keeps the era for the next process of the extension in `kept` of the setup."""
 
     __slots__ = ("_fault", "_kept", "_requests", "_server", "_setup", "_was_modern", "due_at", "phase", "version")
 
@@ -54,11 +53,11 @@ class Handshake:
         self._requests = requests
         self._server: ServerInfo | None = None
         self.version = ""
-        """The version of the protocol that both speak, once that is known."""
+        """The version of the protocol; "" until it is known."""
         self._fault = ""
         self.due_at: float | None = None
-        """When `on_time` is to be called; None if never."""
-        # Kept again once the server has answered: one that does not is opened in the other era the next time.
+        """The time at which to call `on_time`; None if never."""
+        # Kept again once the server has answered: if it never does, the next process opens in the other era.
         self._was_modern = self._kept.pop(_ERA, None) == MODERN
         self.phase = HandshakePhase.DISCOVERING if self._was_modern else HandshakePhase.OPENING
 
@@ -87,7 +86,7 @@ class Handshake:
         return self._requests.send(SentRequest(Purpose.DISCOVER))
 
     def answered(self, message: Incoming) -> Received:
-        """Takes the answer to the first request, or to the second one."""
+        """Takes the answer to the first or the second request."""
         self.due_at = None
         failure = message.failure
         try:
@@ -110,13 +109,13 @@ class Handshake:
         return self._accept(judged), b""
 
     def failed(self, why: str, now: float) -> None:
-        """The answer to the opening could not be read. If no other comes, the server is given up soon."""
+        """The answer to the opening was unreadable. If no other comes, the server is given up soon."""
         if self.due_at is None:
             self._fault = f"bad answer to {self._method}: {why}"
             self.due_at = now + BAD_ANSWER_S
 
     def on_time(self, now: float) -> Received:
-        """Gives the server up if it has answered badly and then no more."""
+        """Gives the server up if no answer has followed an unreadable one."""
         if self.due_at is None or now < self.due_at:
             return (), b""
         return self._refuse(UnfitServer(self._fault, may_pass=True))
@@ -139,7 +138,7 @@ class Handshake:
         return messages
 
     def greet(self) -> tuple[bytes, ServerInfo]:
-        """What is said before the requests for the lists, once the host has accepted the hello."""
+        """Accepts the hello. Returns the bytes to send before the requests for the lists, and the server."""
         server = self._server
         assert server is not None
         self.phase = HandshakePhase.OPEN
@@ -151,7 +150,7 @@ class Handshake:
         return self._requests.send(SentRequest(Purpose.LISTEN), b'"notifications":%b' % wanted), server
 
     def set_level(self) -> bytes:
-        """The request for log messages, if the server has any and each request does not say so itself."""
+        """Returns the request for log messages; empty if the server has none, or if every request asks for them."""
         if self._requests.meta or self._server is None or not self._server.has_logging:
             return b""
         return self._requests.send(SentRequest(Purpose.LEVEL), b'"level":"%b"' % versions.LOG_LEVEL.encode())

@@ -1,7 +1,7 @@
-"""How many bytes a message of a server may have. Pure.
+"""Limits of the size of a server's messages. Pure.
 
-An answer may be long, anything else may not: which of them a line is shows in its first bytes. To drop a line costs
-nothing but the time of receiving it; to decode one costs the host time in which all other extensions wait.
+Only an answer may be long; the first bytes of a line show whether it is one. Dropping a line costs only the time to
+receive it; decoding it costs the host time in which all other extensions wait.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from wire.dialects.long_lines import SHORT
 from wire.lenient_json import MARK
 
 ANSWER = 12 * 1024 * 1024
-"""Bytes of an answer: twice what a result may have in zot's own protocol, because most servers write a structured
-result twice, as text and as JSON."""
+"""Maximum size of an answer in bytes: twice the limit of a result in zot's protocol, because most servers write a
+structured result twice, as text and as JSON."""
 PAGE = 2 * 1024 * 1024
-"""Bytes of an answer to anything but a call: pages of lists, and the answer to `initialize`."""
+"""Maximum size in bytes of an answer to anything but a call: pages of lists, and the answer to `initialize`."""
 PARTS_LIMIT = 200_000
-"""Commas and brackets in such an answer. Three bytes of nothing but lists cost as much as a hundred of text."""
+"""Maximum number of commas and brackets in such an answer. Three bytes of lists cost as much as a hundred of text."""
 _MARKS = (b'{"jsonrpc"', b'{"result"')
 
 
 def limit_of(start: bytes) -> int:
-    """The most bytes of a line that is longer than `SHORT` and begins like this."""
+    """Returns the maximum size of a line that is longer than `SHORT` and begins with `start`."""
     text = start.removeprefix(MARK).lstrip()
     if text.startswith(b"{"):
         seen = peek(text, b"")
         return ANSWER if seen.is_answer or not (seen.method or b'"params"' in text) else SHORT
-    # A line of something else may end in an answer.
+    # A line that starts with other text may end in an answer.
     return ANSWER if any(mark in text for mark in _MARKS) else SHORT
 
 
@@ -40,13 +40,15 @@ class TooLongError(Exception):
 
 
 def value_of_page(what: str, text: Raw) -> Any:
-    """The value of an answer to anything but a call. Raises `TooLongError` and `wire.lenient_json.UNREADABLE`."""
+    """Returns the value of an answer to anything but a call. Raises `TooLongError` and
+    `wire.lenient_json.UNREADABLE`."""
     refuse_page(what, text)
     return msgspec.json.decode(text)
 
 
 def opening_result(text: Raw | UnsetType) -> Any:
-    """The value of the answer to the first request. Raises `TooLongError` and `wire.lenient_json.UNREADABLE`."""
+    """Returns the value of the answer to the first request. Raises `TooLongError` and
+    `wire.lenient_json.UNREADABLE`."""
     return None if text is UNSET else value_of_page("its answer to the first request", text)
 
 

@@ -1,4 +1,4 @@
-"""The prompts of an MCP server as slash commands: their names, their arguments, and the text that they become. Pure."""
+"""The prompts of an MCP server as slash commands: their names, their arguments, and their text. Pure."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from wire.dialects.mcp.tools import NAME_SHOWN, public_name
 from wire.text import noun_for, one_line
 
 ARGUMENTS_LIMIT = 256 * 1024
-"""Characters behind a slash command. Shell words are read one character at a time."""
+"""Maximum number of characters behind a slash command. Shell words are read one character at a time."""
 ROLES = {"user": "User", "assistant": "Assistant"}
 
 
 def registration(server: str, prompt: Any) -> tuple[str, frames.RegisterCommand] | Warned:
-    """One element of a server's list of prompts: the server's own name of it, and the command; or why it is left out.
-    Never raises."""
+    """Returns the server's own name and the command of one prompt, or why it is left out. Never raises."""
     if not isinstance(prompt, dict):
         why = f"it is {kind_of(prompt)}, not an object"
         return Warned(f"prompt {why}", f"a prompt is left out: {why}")
@@ -33,30 +32,30 @@ def registration(server: str, prompt: Any) -> tuple[str, frames.RegisterCommand]
     return name, frames.RegisterCommand(public_name(server, name), " ".join(filter(None, (said, words))) or None)
 
 
-def _declared(prompt: Any) -> dict[str, bool]:
-    """The names of a prompt's arguments, in their order, and whether each is required."""
+def _argument_names(prompt: Any) -> dict[str, bool]:
+    """Returns the names of a prompt's arguments in their order, and whether each is required."""
     arguments = objects(prompt.get("arguments")) if isinstance(prompt, dict) else []
     return {name: each.get("required") is True for each in arguments if (name := string(each.get("name")))}
 
 
 def _usage(prompt: Any) -> str:
-    """`PATH [LANGUAGE]` for a prompt with a required and another argument."""
-    shown = [(one_line(name, NAME_SHOWN).upper(), required) for name, required in _declared(prompt).items()]
+    """Returns `PATH [LANGUAGE]` for a prompt with a required and an optional argument."""
+    shown = [(one_line(name, NAME_SHOWN).upper(), required) for name, required in _argument_names(prompt).items()]
     return " ".join(name if required else f"[{name}]" for name, required in shown)
 
 
 def arguments(prompt: Any, text: str) -> dict[str, str]:
-    """The arguments of a prompt, as the user wrote them behind the command: shell words, by position or as
-    `name=value`. A word that begins with no declared name stays positional. The only argument of a prompt takes all
-    words. Raises `UnsendableError`, whose text ends in a usage line."""
-    declared = _declared(prompt)
+    """Returns the arguments of a prompt from the text behind the command: shell words, by position or as `name=value`.
+    A word that does not begin with a declared name is positional. The only argument of a prompt takes all words. Raises
+    `UnsendableError`, whose text ends in a usage line."""
+    declared = _argument_names(prompt)
     if len(text) > ARGUMENTS_LIMIT:
-        raise _misused(prompt, f"the arguments have more than {ARGUMENTS_LIMIT:,} characters")
+        raise _usage_error(prompt, f"the arguments have more than {ARGUMENTS_LIMIT:,} characters")
     try:
         words = shlex.split(text)
     except ValueError as error:
         if len(declared) != 1:
-            raise _misused(prompt, f"the arguments are no shell words: {str(error).lower()}") from None
+            raise _usage_error(prompt, f"the arguments are no shell words: {str(error).lower()}") from None
         words = text.split()  # an apostrophe in a sentence
     given: dict[str, str] = {}
     by_position: list[str] = []
@@ -65,7 +64,7 @@ def arguments(prompt: Any, text: str) -> dict[str, str]:
         if not equals or name not in declared:
             by_position.append(word)
         elif name in given:
-            raise _misused(prompt, f"the argument {name!r} is given twice")
+            raise _usage_error(prompt, f"the argument {name!r} is given twice")
         else:
             given[name] = value
     free = [name for name in declared if name not in given]
@@ -73,25 +72,25 @@ def arguments(prompt: Any, text: str) -> dict[str, str]:
         by_position = [" ".join(by_position)]
     if len(by_position) > len(free):
         word = one_line(by_position[len(free)], NAME_SHOWN)
-        raise _misused(prompt, f"{word!r} is one argument too many" if declared else "it takes no arguments")
+        raise _usage_error(prompt, f"{word!r} is one argument too many" if declared else "it takes no arguments")
     given |= zip(free, by_position, strict=False)
     if missing := [name for name, required in declared.items() if required and name not in given]:
         listed = ", ".join(repr(one_line(name, NAME_SHOWN)) for name in missing)
-        raise _misused(
+        raise _usage_error(
             prompt, f"the {noun_for(len(missing), 'argument')} {listed} {'are' if missing[1:] else 'is'} missing"
         )
     return {name: given[name] for name in declared if name in given}
 
 
-def _misused(prompt: Any, what: str) -> UnsendableError:
+def _usage_error(prompt: Any, what: str) -> UnsendableError:
     name = one_line(string(prompt.get("name")), NAME_SHOWN) if isinstance(prompt, dict) else ""
     usage = f"{name} {_usage(prompt)}".strip()
     return UnsendableError(f"{what}; usage: {usage} (shell words, by position or as name=value)")
 
 
 def response(call_id: str, result: Any) -> frames.CommandResponse | frames.Malformed:
-    """The `result` of a `prompts/get`: its messages as the text of a prompt. Each has its role before it if they are
-    not all the user's. Never raises."""
+    """Returns the `result` of a `prompts/get` with its messages as the text of a prompt. Each has its role before it,
+    unless all are the user's. Never raises."""
     if not isinstance(result, dict):
         return frames.Malformed(f"the result of {GET_PROMPT} is {kind_of(result)}, not an object", GET_PROMPT, call_id)
     if isinstance(fault := why_unfinished(result, GET_PROMPT, call_id), frames.Malformed):
@@ -101,7 +100,7 @@ def response(call_id: str, result: Any) -> frames.CommandResponse | frames.Malfo
     messages = result.get("messages")
     if not isinstance(messages, list):
         return frames.Malformed(f"the messages of a prompt are {kind_of(messages)}, not a list", GET_PROMPT, call_id)
-    spoken = [(role, text) for role, text in map(_spoken, messages) if text]
+    spoken = [(role, text) for role, text in map(_role_and_text, messages) if text]
     if not spoken:
         return frames.CommandResponse(call_id, error="the server's prompt has no text")
     if all(role == "user" for role, _ in spoken):
@@ -112,12 +111,12 @@ def response(call_id: str, result: Any) -> frames.CommandResponse | frames.Malfo
 
 
 def error_response(call_id: str, error: Any) -> frames.CommandResponse:
-    """The `error` of an answer to `prompts/get`. Never raises."""
+    """Returns the `error` of an answer to `prompts/get`. Never raises."""
     return frames.CommandResponse(call_id, error=error_text(error))
 
 
-def _spoken(message: Any) -> tuple[str, str]:
-    """The role and the text of a message. A message without a role is the user's."""
+def _role_and_text(message: Any) -> tuple[str, str]:
+    """Returns the role and the text of a message. A message without a role is the user's."""
     if not isinstance(message, dict):
         return "user", message if isinstance(message, str) else f"[a message that is {kind_of(message)}, not an object]"
     content = message.get("content")
@@ -127,7 +126,7 @@ def _spoken(message: Any) -> tuple[str, str]:
 
 
 def _words(block: Any) -> str:
-    """A block of a message in words: a prompt holds no images."""
+    """Returns a block of a message as text: a prompt holds no images."""
     if isinstance(block, str):
         return block
     if not isinstance(block, dict) or not isinstance(block.get("type"), str):

@@ -1,13 +1,13 @@
 """The words of MCP that clients and servers share: versions, methods, codes and levels of log messages. Pure.
 
-Up to 2025-11-25 a connection opens with `initialize`. Since 2026-07-28 there is no handshake: every request says its
-version, and `server/discover` asks what a server has.
+Up to 2025-11-25 a connection opens with `initialize`. Since 2026-07-28 there is no handshake: every request has its
+version, and `server/discover` asks for a server's capabilities.
 """
 
 from __future__ import annotations
 
 LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""Versions with a handshake that are spoken, the newest last."""
+"""Supported versions with a handshake, the newest last."""
 MODERN = "2026-07-28"
 META_PREFIX = "io.modelcontextprotocol/"
 """The beginning of MCP's own names in `_meta`."""
@@ -34,4 +34,4 @@ PROMPTS_CHANGED = "notifications/prompts/list_changed"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-"""The levels of log messages, the least first."""
+"""The levels of log messages, the lowest first."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Purpose(Enum):
-    """What a request is. The value is its method."""
+    """The purpose of a request. The value is its method."""
 
     OPENING = protocol.INITIALIZE
     DISCOVER = protocol.DISCOVER
@@ -30,7 +30,7 @@ class Purpose(Enum):
 
 
 class SentRequest:
-    """A request that is not answered."""
+    """An unanswered request."""
 
     __slots__ = ("id", "kind", "members", "rounds")
 
@@ -39,7 +39,7 @@ class SentRequest:
         self.id = id
         """The host's id of a call, a command or a ping."""
         self.members = members
-        """Its parameters, if it may have to be sent again."""
+        """Its parameters, if it may be sent again."""
         self.rounds = 0
 
 
@@ -50,7 +50,7 @@ class SentRequests:
 
     def __init__(self) -> None:
         self.meta = b""
-        """What `_meta` of each request holds, with a comma behind each member; empty in the legacy era."""
+        """The members of `_meta` of each request, with a comma behind each; empty in the legacy era."""
         self._number = 0
         self._waiting: dict[int, SentRequest] = {}
         self._calls: dict[str, int] = {}  # numbers of calls and commands by the host's ids
@@ -60,16 +60,16 @@ class SentRequests:
 
     @property
     def calls(self) -> Collection[str]:
-        """The host's ids of calls and commands that wait for an answer."""
+        """The host's ids of open calls and commands."""
         return self._calls.keys()
 
     @property
     def last(self) -> int:
-        """The number of the request that was sent last."""
+        """The number of the last request."""
         return self._number
 
     def send(self, request: SentRequest, members: bytes = b"", method: str = "") -> bytes:
-        """A request as a line. `members` are those of its parameters, as JSON text."""
+        """Returns a request as a line. `members` are the members of its parameters, as JSON text."""
         self._number = number = self._number + 1
         self._waiting[number] = request
         if self.meta:
@@ -77,7 +77,7 @@ class SentRequests:
         return jsonrpc.request(number, method or request.kind.value, b"{%b}" % members)
 
     def call(self, request: SentRequest, members: bytes) -> bytes:
-        """A call, or a command, as a line. Its progress is reported under its number."""
+        """Returns a call or a command as a line. Progress is reported under its number."""
         self._number = number = self._number + 1
         self._waiting[number] = request
         self._calls[request.id] = number
@@ -86,14 +86,14 @@ class SentRequests:
         )  # fmt: skip
 
     def take(self, number: int | None) -> SentRequest | None:
-        """The request with this number, which then waits no more; None if none has it."""
+        """Removes and returns the open request with this number, or None."""
         request = None if number is None else self._waiting.pop(number, None)
         if request is not None and self._calls.get(request.id) == number:
             del self._calls[request.id]
         return request
 
     def take_tool_call(self, number: int) -> str | None:
-        """The host's id of the tool call with this number, which then waits no more; None if none has it."""
+        """Removes the open tool call with this number, and returns the host's id, or None."""
         request = self._waiting.get(number)
         if request is None or request.kind is not Purpose.CALL:
             return None
@@ -101,27 +101,27 @@ class SentRequests:
         return request.id
 
     def kind_of(self, number: int | None) -> Purpose | None:
-        """The kind of the request with this number; None if none waits that has it."""
+        """Returns the kind of the open request with this number, or None."""
         request = None if number is None else self._waiting.get(number)
         return None if request is None else request.kind
 
     def only(self, kinds: Collection[Purpose]) -> int | None:
-        """The number of the one request of these kinds that waits; None if there are several, or none."""
+        """Returns the number of the only open request of these kinds; None if there are several, or none."""
         numbers = [number for number, request in self._waiting.items() if request.kind in kinds]
         return numbers[0] if len(numbers) == 1 else None
 
     def take_call(self, call_id: str) -> int | None:
-        """The number of a call, which then waits no more."""
+        """Removes an open call, and returns its number, or None."""
         number = self._calls.get(call_id)
         self.take(number)
         return number
 
     def forget(self, kind: Purpose) -> None:
-        """Requests of this kind wait no more."""
+        """Removes all requests of this kind."""
         for number in [number for number, request in self._waiting.items() if request.kind is kind]:
             del self._waiting[number]
 
     def call_of(self, number: int) -> str | None:
-        """The host's id of the call with this number, if it waits for its answer."""
+        """Returns the host's id of the open call with this number, or None."""
         request = self._waiting.get(number)
         return request.id if request is not None and request.kind is Purpose.CALL else None

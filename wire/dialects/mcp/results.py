@@ -1,6 +1,6 @@
-"""Results of an MCP server's tools as neutral content: every kind of content, and whatever else servers write. Pure.
+"""Results of an MCP server's tools as neutral content: every kind of content, and faulty content. Pure.
 
-Images are passed on as they are: `agent.tools.extension_result` judges those of all dialects.
+Images are passed on unchanged: `agent.tools.extension_result` checks those of all dialects.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WORD_LIMIT = 80
-"""Characters of a type or a name of the server's in our words."""
+"""Maximum length of a server's type or name in our texts, in characters."""
 URI_LIMIT = 2_000
-"""Characters of a resource's uri."""
+"""Maximum length of a resource's uri in characters."""
 DATA_LIMIT = 2_000
-"""Characters of what an error says besides its message."""
+"""Maximum length of an error's data in characters."""
 QUESTION_LIMIT = 500
-"""Characters of a question to the user."""
+"""Maximum length of a question to the user in characters."""
 QUESTIONS_NAMED = 5
 
 
 class NextRound(msgspec.Struct, frozen=True):
-    """The server has not finished: the same request is to be sent again, with this state."""
+    """The server has not finished: the host is to send the same request again, with this state."""
 
     request_state: str
 
 
 def next_round(result: Any) -> NextRound | None:
-    """What to send again if that is all that a result asks for; else None: then it is the last one. Never raises."""
+    """Returns the next round if a result asks for nothing else; None if the result is the last one. Never raises."""
     if not isinstance(result, dict) or result.get("resultType") != INPUT_REQUIRED or result.get("inputRequests"):
         return None
     state = result.get("requestState")
@@ -45,8 +45,8 @@ def next_round(result: Any) -> NextRound | None:
 
 
 def tool_result(call_id: str, result: Any) -> frames.ToolResult | frames.Malformed:
-    """The `result` of a `tools/call`. What of it is not as it should be is named in a text; the rest is kept.
-    `Malformed` if it is no result of a tool at all. Never raises."""
+    """Returns the `result` of a `tools/call`. A text names each faulty part; the rest is kept. `Malformed` if it is not
+    a result of a tool. Never raises."""
     if not isinstance(result, dict):
         return frames.Malformed(f"the result of tools/call is {kind_of(result)}, not an object", CALL_TOOL, call_id)
     if isinstance(fault := why_unfinished(result, CALL_TOOL, call_id), frames.Malformed):
@@ -62,12 +62,12 @@ def tool_result(call_id: str, result: Any) -> frames.ToolResult | frames.Malform
 
 
 def error_result(call_id: str, error: Any) -> frames.ToolResult:
-    """The `error` of an answer as a result that is an error. Never raises."""
+    """Returns the `error` of an answer as an error result. Never raises."""
     return _error(call_id, error_text(error))
 
 
 def error_text(error: Any) -> str:
-    """`MCP error -32602: …`, with what the error holds besides."""
+    """Returns `MCP error -32602: …`, with the error's data."""
     if not isinstance(error, dict):
         return f"MCP error: {one_line(text_of(error), DATA_LIMIT)}"
     code, message, data = error.get("code"), error.get("message"), error.get("data")
@@ -88,12 +88,13 @@ def _text(text: str) -> ContentBlock:
     return ContentBlock("text", text=text)
 
 
-# --- results that are no end --------------------------------------------------------------------------------
+# --- results that do not end a request-----------------------------------------------------------------------
 
 
 def why_unfinished(result: dict[str, Any], kind: str, call_id: str) -> str | frames.Malformed:
-    """Why a result does not end its request: in words for the model if the server asks for something that nobody here
-    can give, `Malformed` if it has no meaning here; "" if the result does end it. `kind` is the request's method."""
+    """Returns why a result does not end its request: a text for the model if the server asks for input, which no user
+    can give here; `Malformed` if the result has no meaning here; "" if it ends the request. `kind` is the request's
+    method."""
     result_type = result.get("resultType", "complete")
     if result_type in ("complete", None):
         return ""
@@ -104,7 +105,7 @@ def why_unfinished(result: dict[str, Any], kind: str, call_id: str) -> str | fra
     if isinstance(asked, dict) and asked:
         questions = [_question(request) for request in islice(asked.values(), QUESTIONS_NAMED)]
         more = f"; and {len(asked) - QUESTIONS_NAMED} more" if len(asked) > QUESTIONS_NAMED else ""
-        return f"the server asks before it goes on, and nobody can answer it here: {'; '.join(questions)}{more}"
+        return f"the server asks before it goes on, and no user can answer it here: {'; '.join(questions)}{more}"
     if isinstance(result.get("requestState"), str):
         return "the server asked again and again for another round, and never finished"
     return frames.Malformed(f"the result of {kind} asks for input, but does not say for which", kind, call_id)
@@ -126,8 +127,8 @@ def _question(request: Any) -> str:
 
 
 def _blocks(result: dict[str, Any]) -> Iterator[ContentBlock]:
-    """The blocks of a result; its `structuredContent` only if they are empty, since servers send it beside the same in
-    words. At most `BLOCKS_LIMIT`."""
+    """Yields the blocks of a result, at most `BLOCKS_LIMIT`; its `structuredContent` only if it has no blocks, since
+    servers send the same content in both."""
     content = result.get("content")
     is_empty = True
     for block in _content(content):
@@ -154,7 +155,7 @@ def _content(content: Any) -> Iterator[ContentBlock]:
 
 
 def content_block(block: Any) -> ContentBlock:
-    """One block of content. Never raises."""
+    """Returns one block of content. Never raises."""
     if isinstance(block, str):
         return _text(block)
     if not isinstance(block, dict):
@@ -171,7 +172,7 @@ def content_block(block: Any) -> ContentBlock:
 
 
 def block_words(block: dict[str, Any]) -> str | None:
-    """What a block says, in words; None if its kind is not known. `type` must be a string."""
+    """Returns a block as text; None if its kind is unknown. `type` must be a string."""
     match block["type"]:
         case "text":
             text = block.get("text")
@@ -186,7 +187,7 @@ def block_words(block: dict[str, Any]) -> str | None:
 
 
 def _rest(text: Any) -> str:
-    """What stands where a text should: kept for the model, which may make sense of it."""
+    """Returns a value in the place of a text as JSON, for the model, which may understand it."""
     return "" if text is None else f"\n{text_of(text)}"
 
 
@@ -198,7 +199,7 @@ def _image(block: dict[str, Any]) -> ContentBlock:
 
 
 def _of_bytes(what: str, mime_type: Any, data: Any) -> str:
-    """`[audio of type audio/wav, 12,345 bytes]`."""
+    """Returns `[audio of type audio/wav, 12,345 bytes]`."""
     kind = one_line(string(mime_type), WORD_LIMIT)
     head = f"{what} of type {kind}" if kind else f"{what} of no named type"
     if not isinstance(data, str):
@@ -207,12 +208,12 @@ def _of_bytes(what: str, mime_type: Any, data: Any) -> str:
 
 
 def size_of(data: str) -> int:
-    """How many bytes a text in base64 stands for."""
+    """Returns the number of bytes that a base64 text encodes."""
     return max(0, len(data) * 3 // 4 - data.count("=", -2)) if data else 0
 
 
 def _resource(resource: Any) -> str:
-    """A resource's text under its uri; its bytes as their type and size."""
+    """Returns a resource's text under its uri, or the type and size of its bytes."""
     if not isinstance(resource, dict):
         return f"[a resource that is {kind_of(resource)}, not an object]"
     uri = one_line(string(resource.get("uri")), URI_LIMIT) or "[a resource without a uri]"
@@ -223,7 +224,7 @@ def _resource(resource: Any) -> str:
 
 
 def _link(block: dict[str, Any]) -> str:
-    """`uri (name, type)`."""
+    """Returns `uri (name, type)`."""
     uri = one_line(string(block.get("uri")), URI_LIMIT) or "[a link to a resource without a uri]"
     named = [one_line(string(block.get(word)), WORD_LIMIT) for word in ("name", "mimeType")]
     besides = ", ".join(filter(None, named))

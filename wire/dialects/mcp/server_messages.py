@@ -1,4 +1,4 @@
-"""Messages of a server that answer nothing: its requests, its log messages and its reports of progress. Pure."""
+"""Messages of a server that are not answers: its requests, log messages and progress reports. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 METHOD_SHOWN = 80
 LEVELS = dict(zip(LOG_LEVELS, ("debug", "info", "info", "warn", "error", "error", "error", "error"), strict=True))
-"""A level of zot's for each of MCP's. Another one counts as info."""
+"""zot's level for each level of MCP. An unknown level counts as info."""
 NOT_NEEDED = frozenset(
     {
         protocol.CANCELLED,
@@ -34,17 +34,17 @@ NOT_NEEDED = frozenset(
         "notifications/tasks/status",
     }
 )
-"""Notifications that mean nothing to this host."""
+"""Notifications without a meaning for this host."""
 
 
 def reply_to(method: str, written_id: bytes) -> tuple[Sequence[Remarked], bytes]:
-    """The answer to a request of the server, given at once, and a line for the log. No capabilities are declared, so
-    nothing but pings may come; to a question an error would fail the call that it belongs to."""
+    """Returns a line for the log and the immediate answer to a request of the server. The host declares no
+    capabilities, so only pings should come. A question gets no error, which would fail the call that it belongs to."""
     if method == protocol.PING:
         return (), answer(written_id, b"{}")
     shown = one_line(method, METHOD_SHOWN)
     if method == "elicitation/create":
-        return (Remarked("asks the user a question; answered that nobody answers it"),), answer(
+        return (Remarked("asks the user a question; answered that no user can answer it"),), answer(
             written_id, b'{"action":"cancel"}'
         )
     return (Remarked(f"asks for {shown!r}, which zot does not offer; refused"),), refusal(
@@ -65,12 +65,12 @@ _logged = msgspec.json.Decoder(_Logged).decode
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 _text = msgspec.json.Decoder(str).decode
 FIELDS_LIMIT = 50
-"""Members of an object that is logged which become fields."""
+"""Maximum number of members of a logged object that become fields."""
 
 
 def log(params: Raw | UnsetType) -> frames.Log | None:
-    """A log message of the server; None if it cannot be read. Its data may be any JSON: a text is the message, and so
-    is the text in the member `message` or `msg` of an object, whose other members are fields."""
+    """Returns a log message of the server; None if it cannot be read. Its data may be any JSON: a text is the message;
+    the text in the member `message` or `msg` of an object is the message, and its other members are fields."""
     if params is UNSET:
         return None
     try:
@@ -113,8 +113,8 @@ _progress = msgspec.json.Decoder(_Progress).decode
 
 
 def progress(params: Raw | UnsetType) -> tuple[int, str] | None:
-    """The number of the request that a report is about, and its text: the message, else `3/10`. None if it names no
-    request of ours."""
+    """Returns the number of the request that a report is about, and its text: the message, else `3/10`. None if it
+    names no request of ours."""
     if params is UNSET:
         return None
     try:

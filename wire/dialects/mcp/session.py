@@ -7,7 +7,7 @@
     host    tools/call, prompts/get
     server  notifications/progress, the answer           -> ToolProgress, ToolResult, CommandResponse
 
-A request ends at its first answer; the host takes calls back with `cancel`.
+A request ends at its first answer; the host cancels calls with `cancel`.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from wire.framing import Line, Oversize
 
 ARGS_LIMIT = 8 * 1024 * 1024
-"""Bytes of the arguments of a call. Servers of the official SDK for TypeScript exit without a word at 10 MiB."""
+"""Maximum size of the arguments of a call in bytes. Servers of the official TypeScript SDK exit silently at 10 MiB."""
 ROUNDS = 10
-"""Times that a call is sent again because the server has asked for another round."""
+"""Maximum number of times that a call is sent again because the server asks for another round."""
 REASON_LIMIT = 500
-"""Characters of the reason of a cancellation."""
+"""Maximum length of the reason of a cancellation in characters."""
 QUOTED = 100
-"""Characters of a line, or of an id, that are shown."""
+"""Maximum number of characters that are shown of a line or an id."""
 _HEADER = re.compile(rb"\s*Content-Length:\s*\d+\s*", re.IGNORECASE)
 _HEADERS = (
     "it writes Content-Length headers, as language servers do, but an MCP server reads and writes one JSON object on "
@@ -83,7 +83,7 @@ class McpSession(NoHostCalls):
         most = self._frame_limit
         return LineSplitter(min(SHORT, most), lambda start: min(limit_of(start), most))
 
-    # --- what the server says -----------------------------------------------------------------------------
+    # --- messages of the server ---------------------------------------------------------------------------
 
     def receive(self, line: Line, now: float) -> Received:
         plain = plain_answer(line)
@@ -97,7 +97,7 @@ class McpSession(NoHostCalls):
         return self._take(message, now)
 
     def _receive_other(self, line: Line, now: float) -> Received:
-        """Takes a line that is not one message."""
+        """Takes a line that is not a single message."""
         messages: list[Message] = []
         replies: list[bytes] = []
         for each in jsonrpc.read(line):
@@ -185,7 +185,7 @@ class McpSession(NoHostCalls):
         return (Remarked(f"a notification {one_line(method, QUOTED)!r}, which zot does not know; ignored"),)
 
     def _on_nameless(self, message: Incoming, now: float) -> Received:
-        """An error without an id: if the server could not read a request, it answers the only one that waits."""
+        """Takes an error without an id: the server could not read a request, so it answers the only open request."""
         if not message.names_its_version or not message.failure:
             return (frames.Malformed("an answer without an id"),), b""
         error = value_of(message.failure)
@@ -202,7 +202,7 @@ class McpSession(NoHostCalls):
 
     @property
     def _awaited(self) -> frozenset[Purpose]:
-        """The kinds of requests that an answer without an id may be for."""
+        """The kinds of requests that an answer without an id may answer."""
         return _CALLS if self._handshake.is_over else _OPENINGS
 
     def _on_neither(self, message: Incoming, now: float) -> Received:
@@ -212,9 +212,9 @@ class McpSession(NoHostCalls):
 
     def _on_unexpected(self, written_id: bytes) -> Sequence[Message]:
         shown = one_line(written_id.decode("utf-8", "replace"), QUOTED)
-        return (Remarked(f"an answer to request {shown}, which nobody waits for (late or repeated); ignored"),)
+        return (Remarked(f"an answer to request {shown}, which is not open (late or repeated); ignored"),)
 
-    # --- what cannot be read ------------------------------------------------------------------------------
+    # --- unreadable messages ------------------------------------------------------------------------------
 
     def receive_oversize(self, dropped: Oversize, now: float) -> Received:
         named = jsonrpc.peek(dropped.prefix, dropped.suffix)
@@ -232,7 +232,7 @@ class McpSession(NoHostCalls):
         return self._lost(each.reason, each.seen, None, now)
 
     def _lost(self, why: str, named: SeenMembers, kind: str | None, now: float) -> Received:
-        """What is lost with a message that could not be read: an answer fails its request, a request is answered."""
+        """Handles an unreadable message: an answer fails its request, a request is answered."""
         if self._handshake.phase is HandshakePhase.UNUSABLE:
             return _NOTHING
         if named.method:
@@ -240,13 +240,11 @@ class McpSession(NoHostCalls):
             return (frames.Malformed(why, named.method), *found), reply
         if named.is_answer:
             number = number_of(named.id) if named.id else self._requests.only(self._awaited)
-            return self._fail(
-                number, why, now, frames.Malformed(f"an answer to nothing that was asked: {why}", "answer")
-            )
+            return self._fail(number, why, now, frames.Malformed(f"an answer to no known request: {why}", "answer"))
         return (frames.Malformed(why, kind),), b""
 
     def _fail(self, number: int | None, why: str, now: float, other: Message | None = None) -> Received:
-        """Ends a request whose answer could not be read. `other` is the message if no request has the number."""
+        """Ends a request with an unreadable answer. `other` is the message if no request has the number."""
         if self._requests.kind_of(number) in _OPENINGS:
             self._handshake.failed(why, now)
             self.due_at = self._handshake.due_at
@@ -265,7 +263,7 @@ class McpSession(NoHostCalls):
             return messages, b""
         return (Remarked(f"{kind.value}: {why}"),), b""
 
-    # --- what the host says -------------------------------------------------------------------------------
+    # --- messages of the host -----------------------------------------------------------------------------
 
     def on_time(self, now: float) -> Received:
         if not self._handshake.is_over:
@@ -286,7 +284,7 @@ class McpSession(NoHostCalls):
     def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes:  # noqa: ARG002
         name = self._lists.tools.names.get(tool)
         if name is None:
-            raise UnsendableError(f"the server has no tool {tool} any more")
+            raise UnsendableError(f"the server no longer has the tool {tool}")
         members = b'"name":%b,"arguments":%b' % (name, _object(args))
         return self._requests.call(SentRequest(Purpose.CALL, call_id, members if self._requests.meta else b""), members)
 
@@ -314,7 +312,7 @@ class McpSession(NoHostCalls):
         return b""
 
     def ping(self, ping_id: str) -> bytes:
-        """Some servers run tools in the loop that reads: none is pinged while it works."""
+        """Some servers run tools in the loop that reads, so a server with open calls is not pinged."""
         if self._handshake.phase is not HandshakePhase.OPEN or self._requests.calls:
             return b""
         self._requests.take(self._ping)
@@ -327,7 +325,7 @@ class McpSession(NoHostCalls):
 
 
 def _object(args: bytes) -> bytes:
-    """The arguments of a call on one line. They are always an object: servers fail at null."""
+    """Returns the arguments of a call on one line, always an object: servers fail at null."""
     if len(args) > ARGS_LIMIT:
         raise UnsendableError(f"arguments of {len(args)} bytes are over the limit of {ARGS_LIMIT} bytes")
     start = args[:1] if args[:1] == b"{" else args[:64].lstrip()[:1]

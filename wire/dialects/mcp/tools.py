@@ -1,4 +1,4 @@
-"""The tools of an MCP server as registrations: their names, their hints, and which of them are left out. Pure."""
+"""The tools of an MCP server as registrations: their names, their hints, and the ones to leave out. Pure."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 NAME_LIMIT = 64
-"""Characters of the name of a tool for the model."""
+"""Maximum length of a tool's name for the model, in characters."""
 NAME_KEPT = 55
-"""Characters of a longer name that are kept, before `_` and eight digits of its hash."""
+"""Number of characters that are kept of a longer name, before `_` and eight digits of its hash."""
 _OTHERS = re.compile(r"[^A-Za-z0-9_-]")
 NAME_SHOWN = 80
-"""Characters of a server's own name of a tool in a message."""
+"""Maximum length of a server's own name of a tool in a message, in characters."""
 
 WARNINGS_LIMIT = 20
-"""Faulty tools of one list that the user is told of one by one."""
+"""Maximum number of warnings about the faulty tools of one list."""
 
 
 class ToolList(NamedTuple):
-    """The usable tools of a server, in its order, and what the user is to know of the others."""
+    """The usable tools of a server in its order, and warnings about the others."""
 
     tools: dict[str, tuple[str, frames.RegisterTool]]
-    """By their names for the model: the server's own name of a tool, and its registration."""
+    """The server's own name and the registration of each tool, by its name for the model."""
     warnings: tuple[Warned, ...]
 
 
 def public_name(server: str, tool: str) -> str:
-    """The name of a tool, or of a prompt, outside its server: `mcp__SERVER__TOOL`, at most 64 letters, digits, `_` and
-    `-`. Other characters become `_`; a longer name ends in a hash of the server's and the tool's own names."""
+    """Returns the name of a tool or a prompt outside its server: `mcp__SERVER__TOOL`, at most 64 letters, digits, `_`
+    and `-`. Other characters become `_`; a longer name ends in a hash of the server's and the tool's own names."""
     whole = f"mcp__{server}__{tool}"
     name = _OTHERS.sub("_", whole)
     if len(name) <= NAME_LIMIT:
@@ -48,16 +48,17 @@ def public_name(server: str, tool: str) -> str:
 
 
 def registration(server: str, tool: Any) -> frames.RegisterTool | Warned:
-    """One element of a server's list of tools as a registration, or why it is left out. Never raises."""
-    frame, faults = _judged(server, tool)
+    """Returns the registration of one element of a server's list of tools, or why it is left out. Never raises."""
+    frame, faults = _read_tool(server, tool)
     if frame is not None:
         return frame
-    return _left_out(server, tool, faults[0])
+    return _leave_out(server, tool, faults[0])
 
 
 def registrations(server: str, tools: Sequence[Any], options: Mapping[str, Any]) -> ToolList:
-    """The usable ones of a server's tools. `options` may have `include_tools` and `exclude_tools`, lists of the
-    server's own names, in which `*` stands for any characters. Of equal names the first stays. Never raises."""
+    """Returns the usable tools of a server. `options` may have `include_tools` and `exclude_tools`, lists of the
+    server's own names, in which `*` stands for any characters. Of tools with equal names, the first is kept. Never
+    raises."""
     usable: dict[str, tuple[str, frames.RegisterTool]] = {}
     warnings: list[Warned] = []
     offered: dict[str, None] = {}
@@ -69,16 +70,16 @@ def registrations(server: str, tools: Sequence[Any], options: Mapping[str, Any])
             offered[raw] = None
             if not is_wanted(raw):
                 continue
-        frame, faults = _judged(server, tool)
+        frame, faults = _read_tool(server, tool)
         if frame is None:
-            warnings.append(_left_out(server, tool, faults[0]))
+            warnings.append(_leave_out(server, tool, faults[0]))
         elif frame.name in usable:
             first = usable[frame.name][0]
-            why = "the server lists it twice" if first == raw else f"{_shown(first)} has the same name, {frame.name}"
-            warnings.append(_left_out(server, tool, why))
+            why = "the server lists it twice" if first == raw else f"{_quote(first)} has the same name, {frame.name}"
+            warnings.append(_leave_out(server, tool, why))
         else:
             usable[frame.name] = raw, frame
-            warnings += [Warned(f"tool {frame.name}", f"tool {_shown(raw)}: {fault}") for fault in faults]
+            warnings += [Warned(f"tool {frame.name}", f"tool {_quote(raw)}: {fault}") for fault in faults]
     if (more := len(warnings) - WARNINGS_LIMIT) > 0:
         warnings[WARNINGS_LIMIT:] = [Warned("tools", f"{counted(more, 'more fault')} of its tools not named here")]
     warnings += _without_match("include_tools", includes or (), offered)
@@ -86,8 +87,8 @@ def registrations(server: str, tools: Sequence[Any], options: Mapping[str, Any])
     return ToolList(usable, tuple(warnings))
 
 
-def _judged(server: str, tool: Any) -> tuple[frames.RegisterTool | None, list[str]]:
-    """The registration, or None if the tool cannot be used; and the faults of the tool."""
+def _read_tool(server: str, tool: Any) -> tuple[frames.RegisterTool | None, list[str]]:
+    """Returns the registration, or None for an unusable tool, and the tool's faults."""
     if not isinstance(tool, dict):
         return None, [f"it is {kind_of(tool)}, not an object"]
     name = tool.get("name")
@@ -119,29 +120,29 @@ def _judged(server: str, tool: Any) -> tuple[frames.RegisterTool | None, list[st
 
 
 def _description(tool: dict[str, Any], hints: dict[str, Any], faults: list[str]) -> str | None:
-    """The description for the model; else a title, which servers write for people."""
+    """Returns the description for the model, else a title, which servers write for people."""
     said = tool.get("description")
     if said is not None and not isinstance(said, str):
         faults.append(f"its description is {kind_of(said)}, not a string; left out")
     return string(said) or string(tool.get("title")) or string(hints.get("title")) or None
 
 
-def _left_out(server: str, tool: Any, why: str) -> Warned:
+def _leave_out(server: str, tool: Any, why: str) -> Warned:
     name = string(tool.get("name")) if isinstance(tool, dict) else ""
     if not name:
         return Warned(f"tool {why}", f"a tool is left out: {why}")
-    return Warned(f"tool {public_name(server, name)}", f"tool {_shown(name)} is left out: {why}")
+    return Warned(f"tool {public_name(server, name)}", f"tool {_quote(name)} is left out: {why}")
 
 
-def _shown(name: str) -> str:
+def _quote(name: str) -> str:
     return repr(one_line(name, NAME_SHOWN))
 
 
-# --- which tools the user wants -----------------------------------------------------------------------------
+# --- the user's choice of tools -----------------------------------------------------------------------------
 
 
 def _patterns(options: Mapping[str, Any], option: str) -> list[str] | None:
-    """The patterns of an option; None if it is not set."""
+    """Returns the patterns of an option; None if it is not set."""
     value = options.get(option)
     if value is None:
         return None
@@ -159,7 +160,7 @@ def _filter(includes: list[str] | None, excludes: list[str] | None) -> Callable[
 
 
 def fits(pattern: str, name: str) -> bool:
-    """Whether a name fits a pattern, in which `*` stands for any characters, and all others for themselves."""
+    """Whether a name matches a pattern, in which only `*` is special: it stands for any characters."""
     first, *rest = pattern.split("*")
     if not rest:
         return name == pattern
@@ -176,10 +177,10 @@ def fits(pattern: str, name: str) -> bool:
 
 
 def _without_match(option: str, patterns: Iterable[str], offered: Collection[str]) -> list[Warned]:
-    """What the user is told of patterns that name no tool: they are misspelt, or the server has changed."""
+    """Returns warnings about patterns that match no tool: they are misspelt, or the server has changed."""
     has = f"it has {join_names([one_line(name, NAME_SHOWN) for name in offered])}" if offered else "it has no tools"
     return [
-        Warned(f"{option} {pattern}", f"{option} names {_shown(pattern)}, which the server does not have; {has}")
+        Warned(f"{option} {pattern}", f"{option} names {_quote(pattern)}, which the server does not have; {has}")
         for pattern in patterns
         if not any(fits(pattern, name) for name in offered)
     ]

@@ -1,4 +1,4 @@
-"""The two eras of MCP: how a server's first answer is judged, and what each request of an era carries. Pure.
+"""The two eras of MCP: evaluates a server's first answer, and makes the members of requests of each era. Pure.
 
 A server is never probed: some exit on any other first message than `initialize`, and an unanswered probe looks like a
 slow start.
@@ -22,7 +22,7 @@ _SPOKEN = f"zot speaks {', '.join((*LEGACY, MODERN))}"
 
 
 class ServerInfo(msgspec.Struct, frozen=True):
-    """What a server has said of itself."""
+    """The facts that a server tells about itself."""
 
     name: str
     version: str | None
@@ -30,7 +30,7 @@ class ServerInfo(msgspec.Struct, frozen=True):
     has_prompts: bool
     has_logging: bool
     tells_changes: tuple[str, ...]
-    """The lists whose changes it reports: `tools`, `prompts`."""
+    """The lists of which it reports changes: `tools`, `prompts`."""
     instructions: str
 
 
@@ -42,10 +42,10 @@ class UnfitServer(msgspec.Struct, frozen=True):
 
 
 class Discover(msgspec.Struct, frozen=True):
-    """The server speaks the modern era only: ask it again in that."""
+    """The server speaks only the modern era: the host is to ask again in it."""
 
 
-# --- what a request carries ---------------------------------------------------------------------------------
+# --- members of requests ------------------------------------------------------------------------------------
 
 
 def initialize_params(host_version: str) -> bytes:
@@ -53,7 +53,7 @@ def initialize_params(host_version: str) -> bytes:
 
 
 def meta(host_version: str, *, has_logging: bool = False) -> bytes:
-    """The members of `_meta` in a request of the modern era, with a comma behind each."""
+    """Returns the members of `_meta` in a request of the modern era, with a comma behind each."""
     level = b'"%blogLevel":"%b",' % (META_PREFIX.encode(), LOG_LEVEL.encode()) if has_logging else b""
     prefix = META_PREFIX.encode()
     return b'"%bprotocolVersion":"%b","%bclientCapabilities":{},"%bclientInfo":%b,%b' % (
@@ -103,7 +103,7 @@ def judge_refusal(error: Any) -> UnfitServer | Discover:
 
 
 def refuse_opening(method: str, error: Any) -> UnfitServer:
-    """An error in answer to the opening, which another start may not bring."""
+    """Returns the result for an error in answer to the opening; another start may succeed."""
     supported = _supported(error)
     why = f"; {_other_version(supported)}" if supported else ""
     return UnfitServer(f"it refuses {method}: {one_line(error_text(error), 500)}{why}", may_pass=True)

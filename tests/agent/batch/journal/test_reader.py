@@ -7,8 +7,8 @@ import os
 import pytest
 
 from agent.batch.journal.errors import DamagedError, JournalError, NewerError
-from agent.batch.journal.own_files import LINE_LIMIT
 from agent.batch.journal.reader import read_journal
+from agent.batch.journal.rundir_files import LINE_LIMIT
 from tests.support.batch_journal import outcome, write_lines
 from wire.batch.journal_lines import Finished, Opened, Started, encode_line
 

@@ -233,7 +233,7 @@ def test_a_failed_write_ends_the_journal_and_tells_nothing(tmp_path, loop, monke
         turn(loop)
     assert journal.life is JournalState.FAILED
     assert len(reasons) == 1
-    assert reasons[0].startswith(f"{tmp_path}/journal.jsonl: cannot be written: {os.strerror(number)}; nothing is")
+    assert reasons[0].startswith(f"{tmp_path}/journal.jsonl: cannot be written: {os.strerror(number)}; no task starts")
     journal.finished(outcome("a"), final=True)
     journal.when_durable(lambda: seen.append("told"))
     assert not journal.sync()

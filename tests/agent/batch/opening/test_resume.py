@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent.batch.opening.resume import OVERHEAD_TOKENS, RedoError, cut_off, facts_of_cut_off, to_redo
+from agent.batch.opening.resume import OVERHEAD_TOKENS, RedoError, cut_off_outcome, facts_of_cut_off, tasks_to_redo
 from wire import events
 from wire.batch.outcome import TaskStatus, Usage
 
@@ -38,7 +38,7 @@ def written(path: Path, *records: events.Record) -> Path:
 
 
 def test_the_input_of_the_first_request_is_that_of_the_prompt(tmp_path: Path) -> None:
-    outcome = cut_off(
+    outcome = cut_off_outcome(
         "a", 1, "", facts_of_cut_off(written(tmp_path / "events", said("x" * 400_000), events.TurnStart(1)))
     )
     assert (outcome.cost_usd, outcome.known_cost_usd) == (None, 0.0)
@@ -51,7 +51,7 @@ def test_the_input_of_the_first_request_is_that_of_the_prompt(tmp_path: Path) ->
 def test_the_input_of_a_later_request_is_what_the_last_one_has_used_and_what_came_after_it(tmp_path: Path) -> None:
     result = events.ToolResult("c", False, (events.TextContent("y" * 20_000),))
     records = said("x" * 400_000), events.TurnStart(1), used(), result, events.TurnStart(2)
-    outcome = cut_off("a", 1, "", facts_of_cut_off(written(tmp_path / "events", *records)))
+    outcome = cut_off_outcome("a", 1, "", facts_of_cut_off(written(tmp_path / "events", *records)))
     assert (outcome.known_cost_usd, outcome.answers, outcome.largest_answer) == (0.5, 1, 2_000)
     assert outcome.lost is not None
     assert outcome.lost.input_usd == pytest.approx((100_000 + 10_000) * 3.75 / 1e6, rel=0.01)
@@ -59,14 +59,14 @@ def test_the_input_of_a_later_request_is_what_the_last_one_has_used_and_what_cam
 
 def test_a_reply_that_broke_off_before_is_lost_too(tmp_path: Path) -> None:
     records = said("x"), events.TurnStart(1), used(is_partial=True), events.TurnStart(2)
-    outcome = cut_off("a", 1, "", facts_of_cut_off(written(tmp_path / "events", *records)))
+    outcome = cut_off_outcome("a", 1, "", facts_of_cut_off(written(tmp_path / "events", *records)))
     assert (outcome.known_cost_usd, outcome.answers, outcome.usage) == (0.0, 0, Usage(40_000, 2_000, 50_000, 8_000))
     assert outcome.lost is not None
     assert (outcome.lost.requests, outcome.lost.received) == (2, 2_000)
 
 
 def test_what_had_not_begun_has_cost_nothing(tmp_path: Path) -> None:
-    outcome = cut_off("a", 1, "", facts_of_cut_off(tmp_path / "none"))
+    outcome = cut_off_outcome("a", 1, "", facts_of_cut_off(tmp_path / "none"))
     assert (outcome.cost_usd, outcome.reserved_usd, outcome.lost) == (0.0, 0.0, None)
 
 
@@ -97,9 +97,11 @@ def test_only_a_request_without_an_answer_is_lost(
     tmp_path: Path, records: tuple[events.Record, ...], lost: int
 ) -> None:
     path = written(tmp_path / "events", said("x"), *records)
-    outcome = cut_off("a", 1, "", facts_of_cut_off(path))
+    outcome = cut_off_outcome("a", 1, "", facts_of_cut_off(path))
     assert (outcome.lost.requests if outcome.lost else 0, outcome.cost_usd is None) == (lost, lost > 0)
-    assert cut_off("a", 1, "", facts_of_cut_off(path, was_paused=True)).lost is None, "it has waited for a rate limit"
+    assert cut_off_outcome("a", 1, "", facts_of_cut_off(path, was_paused=True)).lost is None, (
+        "it has waited for a rate limit"
+    )
 
 
 DONE = {"a": TaskStatus.OK, "b": TaskStatus.ERROR, "c": TaskStatus.CHECK_FAILED}
@@ -114,13 +116,15 @@ TASKS = [*DONE, "d"]
     ],
 )  # fmt: skip
 def test_words_name_done_tasks(words: list[str], chosen: str) -> None:
-    assert to_redo(words, DONE, ["a"], TASKS) == set(chosen)
+    assert tasks_to_redo(words, DONE, ["a"], TASKS) == set(chosen)
 
 
 def test_an_id_comes_before_a_word() -> None:
-    assert to_redo(["failed"], {"failed": TaskStatus.OK, "x": TaskStatus.ERROR}, [], ["failed", "x"]) == {"failed"}
+    assert tasks_to_redo(["failed"], {"failed": TaskStatus.OK, "x": TaskStatus.ERROR}, [], ["failed", "x"]) == {
+        "failed"
+    }
 
 
 def test_an_unknown_id_is_an_error() -> None:
     with pytest.raises(RedoError, match=r"--redo.*'nope'"):
-        to_redo(["nope"], DONE, [], TASKS)
+        tasks_to_redo(["nope"], DONE, [], TASKS)

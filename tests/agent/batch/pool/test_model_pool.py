@@ -12,7 +12,7 @@ import pytest
 
 from agent.batch.pool import leases, model_pool
 from agent.batch.pool.model_pool import ModelPool
-from agent.batch.throttle import Throttle, Wait
+from agent.batch.throttle import RateWait, Throttle
 from agent.model.access import find_access
 from agent.model.worker_process import ModelWorker, configure_line, program_starter
 from supervisor.process.child import SpawnError
@@ -130,7 +130,7 @@ def test_a_request_that_may_be_sent_a_moment_after_it_was_looked_at_is_sent(batc
     def may_send(_throttle, now, _estimate):
         if not ready:
             ready.append(math.nextafter(now, math.inf))
-        return Wait(ready[0], "600 requests per minute are used up") if now < ready[0] else None
+        return RateWait(ready[0], "600 requests per minute are used up") if now < ready[0] else None
 
     monkeypatch.setattr(Throttle, "may_send", may_send)
     one = batch()

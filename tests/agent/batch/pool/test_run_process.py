@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import Raw
 
-from agent.batch.pool.processes import RunMemory, by_program
+from agent.batch.pool.processes import RunMemory, program_launcher
 from agent.batch.pool.run_facts import Attempt, EndReason
 from agent.batch.pool.run_order import RunOrder
 from agent.batch.pool.run_process import RunProcess
@@ -76,7 +76,7 @@ class Place:
         )  # fmt: skip
         run = RunProcess(
             self.loop, order, self.listener,
-            launch=by_program(self.loop, dict(os.environ), str(self.folder), PROGRAM),
+            launch=program_launcher(self.loop, dict(os.environ), str(self.folder), PROGRAM),
             memory_of=lambda child: RunMemory(lambda: child.pid),
         )  # fmt: skip
         run.start()

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from agent.batch.run.begin import (
     FILE_LIMIT,
+    attach_files,
     decode_request,
     encode_request,
-    prompt_with,
+    prompt_with_files,
     run_request,
     set_environment,
-    with_files,
 )
 from agent.options import RunRequest
 from agent.request_checks import UsageError
@@ -92,13 +92,13 @@ def test_files_of_text_go_in_front_and_images_beside(tmp_path: Path) -> None:
     (tmp_path / "b.png").write_bytes(png(2, 2))
     (tmp_path / "c").write_text("two")
     files = tuple(str(tmp_path / name) for name in ("a.txt", "b.png", "c"))
-    request, prompt = with_files(RunRequest(images=("/flag.png",)), Task(id="1", prompt="What?", files=files))
+    request, prompt = attach_files(RunRequest(images=("/flag.png",)), Task(id="1", prompt="What?", files=files))
     assert request.images == ("/flag.png", files[1])
     assert prompt == f'<file path="{files[0]}">\none\n</file>\n\n<file path="{files[2]}">\ntwo\n</file>\n\nWhat?'
 
 
 def test_a_task_without_files_keeps_its_prompt() -> None:
-    assert with_files(FLAGS, Task(id="1", prompt="/name args")) == (FLAGS, "/name args")
+    assert attach_files(FLAGS, Task(id="1", prompt="/name args")) == (FLAGS, "/name args")
 
 
 def test_files_that_cannot_go_with_a_prompt(tmp_path: Path) -> None:
@@ -107,10 +107,10 @@ def test_files_that_cannot_go_with_a_prompt(tmp_path: Path) -> None:
     wrong = {"missing": "No such file", "binary": "neither an image nor text", "large": "Larger than", ".": "directory"}
     for name, why in wrong.items():
         with pytest.raises(UsageError, match=why) as raised:
-            with_files(FLAGS, Task(id="1", prompt="p", files=(str(tmp_path / name),)))
+            attach_files(FLAGS, Task(id="1", prompt="p", files=(str(tmp_path / name),)))
         assert str(raised.value).startswith(f"files: {tmp_path / name}"), name
 
 
 def test_files_that_are_too_long_together() -> None:
     with pytest.raises(UsageError, match="the files of text have 1,500,000 bytes together"):
-        prompt_with([(str(number), "x" * 500_000) for number in range(3)], "p")
+        prompt_with_files([(str(number), "x" * 500_000) for number in range(3)], "p")

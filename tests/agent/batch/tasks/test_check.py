@@ -75,7 +75,7 @@ def test_what_cannot_be_used_is_told_with_its_line(folder, field, value, fault):
         ({"env": {"ZOT_HOST_TOKEN": "1"}}, "env: ZOT_HOST_TOKEN is set by zot itself: leave it out"),
         ({"provider": "antropic"}, "provider: 'antropic' is not one of"),
         ({"provider": "replay"}, "provider: 'replay' needs a cassette: set `replay` to its file"),
-        ({"model": "odd", "max_cost_usd": 1}, "the price of the model 'odd' is not known, so nobody can say when max_"),
+        ({"model": "odd", "max_cost_usd": 1}, "the price of the model 'odd' is not known, so max_"),
     ],
 )  # fmt: skip
 def test_values_that_cannot_be_used_are_told(folder, fields, fault):

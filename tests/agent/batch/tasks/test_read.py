@@ -71,10 +71,10 @@ def test_of_many_faults_the_first_are_named_and_all_are_counted(folder):
 def test_a_fault_in_each_line_is_explained_once(folder, monkeypatch):
     explained = []
     monkeypatch.setattr(task, "explain", lambda struct, said: explained.append(said) or "explained")
-    task._explained.cache_clear()
+    task._explain.cache_clear()
     assert faults(folder, "t.jsonl", '{"timeut_s":1}\n' * 3000)[0] == "t.jsonl:1: explained"
     assert len(explained) == 1
-    task._explained.cache_clear()
+    task._explain.cache_clear()
 
 
 def test_an_id_that_is_there_twice_names_both_lines(folder):

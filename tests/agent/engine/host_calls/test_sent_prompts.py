@@ -8,11 +8,11 @@ from agent.engine.host_calls.sent_prompts import (
     CHARACTERS_MOST,
     FILES_MOST,
     MOST,
-    Allowance,
+    SendAllowance,
     SendRefusedError,
     SentPrompt,
     SentPrompts,
-    check,
+    check_sent_prompt,
 )
 
 
@@ -50,7 +50,7 @@ def test_what_comes_after_the_end_is_refused_with_its_reason():
 
 
 def test_an_allowance_can_be_renewed():
-    allowance = Allowance()
+    allowance = SendAllowance()
     for _ in range(MOST):
         allowance.take()
     with pytest.raises(SendRefusedError):
@@ -70,8 +70,8 @@ def test_an_allowance_can_be_renewed():
 )
 def test_a_prompt_that_cannot_run_is_refused(wrong, why):
     with pytest.raises(SendRefusedError, match=why):
-        check(wrong)
+        check_sent_prompt(wrong)
 
 
 def test_files_alone_are_a_prompt():
-    check(prompt("", files=["a.png"]))
+    check_sent_prompt(prompt("", files=["a.png"]))

@@ -246,7 +246,7 @@ for kind, host in heard():
 """
     ran = run(says("One."), programs={"late": program})
     assert ran.users == [("", "go")]
-    why = "the run is ending: it takes no prompts any more"
+    why = "the run is ending: it takes no more prompts"
     assert ran.notes == [why]
     assert ran.warnings("late") == [f"a prompt that it sends is refused: {why}"]
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from agent.engine.host_calls.workspace import FILE_BYTES, LISTED, Workspace, WorkspaceError
+from agent.engine.host_calls.workspace import FILE_BYTES, LISTED, SessionWorkspace, SessionWorkspaceError
 from agent.sessions.workspaces import LEFT_S, has_files, workspace_of
 
 OUTSIDE = ["../plan.md", "files/../../x", "/etc/passwd", "..", "a\0b", "", "/", "a/" * 40 + "b", "x" * 5000]
@@ -15,7 +15,7 @@ OUTSIDE = ["../plan.md", "files/../../x", "/etc/passwd", "..", "a\0b", "", "/", 
 
 @pytest.fixture
 def workspace(tmp_path):
-    made = Workspace(tmp_path / "home", "s-1")
+    made = SessionWorkspace(tmp_path / "home", "s-1")
     made.make()
     return made
 
@@ -39,7 +39,7 @@ def test_what_was_written_can_be_read_listed_and_removed(workspace):
 @pytest.mark.parametrize("path", OUTSIDE)
 def test_no_path_leads_out(workspace, tmp_path, path):
     for use in (workspace.read, workspace.remove, lambda name: workspace.write(name, "x")):
-        with pytest.raises(WorkspaceError):
+        with pytest.raises(SessionWorkspaceError):
             use(path)
     assert not (tmp_path / "home" / "workspaces" / "plan.md").exists()
 
@@ -50,34 +50,34 @@ def test_no_link_leads_out(workspace, tmp_path):
     os.symlink(tmp_path / "secret", workspace.path / "plan.md")
     for path in ("out/secret", "plan.md"):
         for use in (workspace.read, workspace.remove, lambda name: workspace.write(name, "x")):
-            with pytest.raises(WorkspaceError, match="there is a link on the way"):
+            with pytest.raises(SessionWorkspaceError, match="there is a link on the way"):
                 use(path)
     assert workspace.files("") == []
-    with pytest.raises(WorkspaceError):
+    with pytest.raises(SessionWorkspaceError):
         workspace.files("out")
     assert (tmp_path / "secret").read_text() == "s"
 
 
 def test_a_pipe_or_a_folder_in_the_place_of_a_file_blocks_nothing(workspace):
     os.mkfifo(workspace.path / "plan.md")
-    with pytest.raises(WorkspaceError, match=r"plan\.md: cannot be read"):
+    with pytest.raises(SessionWorkspaceError, match=r"plan\.md: cannot be read"):
         workspace.read("plan.md")
-    with pytest.raises(WorkspaceError, match="it is there, and is no file"):
+    with pytest.raises(SessionWorkspaceError, match="it is there, and is no file"):
         workspace.write("plan.md", "x")
     (workspace.path / "files").mkdir()
-    with pytest.raises(WorkspaceError, match="no file"):
+    with pytest.raises(SessionWorkspaceError, match="no file"):
         workspace.write("files", "x")
     workspace.write("a", "x")
-    with pytest.raises(WorkspaceError, match="a/b: cannot be written"):
+    with pytest.raises(SessionWorkspaceError, match="a/b: cannot be written"):
         workspace.write("a/b", "x")
     assert workspace.read("a/b")[1] is None
 
 
 def test_files_are_bounded(workspace):
-    with pytest.raises(WorkspaceError, match="1,048,577 bytes; a file may have 1,048,576"):
+    with pytest.raises(SessionWorkspaceError, match="1,048,577 bytes; a file may have 1,048,576"):
         workspace.write("big", "x" * (FILE_BYTES + 1))
     (workspace.path / "big").write_bytes(b"x" * (FILE_BYTES + 1))
-    with pytest.raises(WorkspaceError, match="Larger than 1 MiB"):
+    with pytest.raises(SessionWorkspaceError, match="Larger than 1 MiB"):
         workspace.read("big")
     for number in range(LISTED + 5):
         (workspace.path / f"f{number:05}").touch()
@@ -87,7 +87,7 @@ def test_files_are_bounded(workspace):
 def test_a_folder_without_files_does_not_stay(tmp_path):
     home = tmp_path / "home"
     (tmp_path / "s.jsonl").touch()
-    workspace = Workspace(home, "s-1", tmp_path / "s.jsonl")
+    workspace = SessionWorkspace(home, "s-1", tmp_path / "s.jsonl")
     workspace.make()
     (workspace.path / "files" / "deep").mkdir(parents=True)
     assert not has_files(workspace.path)
@@ -99,7 +99,7 @@ def test_files_stay_with_a_session_that_is_kept_only(tmp_path):
     home = tmp_path / "home"
     (tmp_path / "s.jsonl").touch()
     for session, file in (("kept", "s.jsonl"), ("never-written", "other.jsonl"), ("unkept", None)):
-        workspace = Workspace(home, session, file and tmp_path / file)
+        workspace = SessionWorkspace(home, session, file and tmp_path / file)
         workspace.write("plan.md", "x")
         workspace.close()
     assert [entry.name for entry in (home / "workspaces").iterdir()] == ["kept"]
@@ -108,27 +108,27 @@ def test_files_stay_with_a_session_that_is_kept_only(tmp_path):
 def test_what_killed_runs_have_left_is_removed_once_it_is_old(tmp_path):
     home = tmp_path / "home"
     (tmp_path / "s.jsonl").touch()
-    of_runs = {name: Workspace(home, name) for name in ("old", "new")}
-    kept = Workspace(home, "kept", tmp_path / "s.jsonl")
+    of_runs = {name: SessionWorkspace(home, name) for name in ("old", "new")}
+    kept = SessionWorkspace(home, "kept", tmp_path / "s.jsonl")
     for workspace in (*of_runs.values(), kept):
         workspace.write("plan.md", "x")
     for workspace in (of_runs["old"], kept):
         os.utime(workspace.path, (0, time.time() - LEFT_S - 60))
-    Workspace(home, "next").make()
+    SessionWorkspace(home, "next").make()
     assert sorted(entry.name for entry in (home / "workspaces").iterdir()) == ["kept", "run-new", "run-next"]
 
 
 def test_a_workspace_that_was_never_made_is_no_folder(tmp_path):
-    assert Workspace(tmp_path / "home", "s-1").close() == ""
+    assert SessionWorkspace(tmp_path / "home", "s-1").close() == ""
     assert not (tmp_path / "home").exists()
 
 
 def test_a_workspace_that_cannot_be_made_says_why(tmp_path):
     (tmp_path / "home").write_text("a file")
-    workspace = Workspace(tmp_path / "home", "s-1")
+    workspace = SessionWorkspace(tmp_path / "home", "s-1")
     assert workspace.make_once().endswith("s-1: the workspace cannot be made: Not a directory")
     assert workspace.make_once() == "", "it is said once"
-    with pytest.raises(WorkspaceError, match=r"s-1: the workspace cannot be made: Not a directory"):
+    with pytest.raises(SessionWorkspaceError, match=r"s-1: the workspace cannot be made: Not a directory"):
         workspace.write("plan.md", "x")
 
 

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from agent.sessions.export.html import export_html
 from agent.sessions.export.json import export_json
-from agent.sessions.export.markdown import contained, export_markdown
+from agent.sessions.export.markdown import contain_markdown, export_markdown
 from agent.sessions.reading.history import read_history
 from agent.sessions.rows import Meta, compaction_line, message_line, meta_line
 from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
@@ -104,6 +104,6 @@ def test_any_session(messages, title, compacted):
 
 @given(TEXTS)
 def test_text_stays_within_its_message(text):
-    tokens = MarkdownIt("commonmark").parse(f"{contained(text)}\n\n## After\n")
+    tokens = MarkdownIt("commonmark").parse(f"{contain_markdown(text)}\n\n## After\n")
     assert [token.content for token in tokens[-3:]] == ["", "After", ""]
     assert (tokens[-3].type, tokens[-3].level) == ("heading_open", 0)

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from agent.sessions.export.markdown import PARSED_CHARACTERS, contained, export_markdown, fenced
+from agent.sessions.export.markdown import PARSED_CHARACTERS, contain_markdown, export_markdown, fenced_block
 from agent.sessions.reading.history import read_history
 from agent.sessions.rows import Meta, message_line, meta_line
 from agent.transcript import Message, Text, ToolCall, ToolResult
@@ -49,7 +49,7 @@ from tests.support.session_files import ID, TIME, write_session
     ],
 )
 def test_fences_are_closed_and_tags_are_shown(text, shown):
-    assert contained(text) == shown
+    assert contain_markdown(text) == shown
 
 
 SIGNS = [
@@ -73,7 +73,7 @@ SIGNS = [
 @example("[^1]: a\n\n    <img src=x>\n\na[^1]")
 def test_no_reader_of_markdown_that_allows_html_finds_any(text):
     """Neither markdown-it nor GitHub's own reader, with its extensions and without."""
-    document = f"# T\n\n{contained(text)}\n\n## After\n"
+    document = f"# T\n\n{contain_markdown(text)}\n\n## After\n"
     pages = [
         MarkdownIt("commonmark", {"html": True}).render(document),
         MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(document),
@@ -111,7 +111,7 @@ class Elements(HTMLParser):
 
 @pytest.mark.parametrize("text", ["", "a", "```", "a ```` b\n", "`" * 50])
 def test_a_fence_is_longer_than_any_in_the_text(text):
-    first, *inner, last = fenced(text, "text").split("\n")
+    first, *inner, last = fenced_block(text, "text").split("\n")
     assert first == last + "text"
     assert last not in "\n".join(inner)
 
@@ -127,4 +127,4 @@ def test_names_of_tools_and_arguments_stay_on_their_line(tmp_path):
 
 
 def test_a_text_that_is_too_long_to_be_parsed_is_code():
-    assert contained("<b>" * PARSED_CHARACTERS).startswith("```\n<b>")
+    assert contain_markdown("<b>" * PARSED_CHARACTERS).startswith("```\n<b>")

@@ -11,7 +11,7 @@ from agent.sessions.export.json import export_record
 from agent.sessions.export.markdown import export_markdown
 from agent.sessions.file import SessionFile, append_summary
 from agent.sessions.load import SessionError
-from agent.sessions.reading.history import Compacted, read_history
+from agent.sessions.reading.history import SessionSummary, read_history
 from agent.sessions.rows import Meta, compaction_line, message_line, summary_line
 from cli.sessions.conversation import lines_of
 from tests.support.session_files import CONVERSATION, SUMMARY, say, write_session
@@ -20,7 +20,7 @@ from tests.support.session_files import CONVERSATION, SUMMARY, say, write_sessio
 def test_all_messages_and_the_compaction_in_order(tmp_path):
     history = read_history(write_session(tmp_path, "/project"))
     assert history.messages == CONVERSATION
-    compacted = Compacted(4, (SUMMARY, CONVERSATION[3]))
+    compacted = SessionSummary(4, (SUMMARY, CONVERSATION[3]))
     numbered = list(enumerate(CONVERSATION, 1))
     assert list(history.steps()) == [*numbered[:4], compacted, *numbered[4:]]
     assert ([fault.line for fault in history.faults], history.fault_count) == ([9], 1)
@@ -30,7 +30,7 @@ def test_all_messages_and_the_compaction_in_order(tmp_path):
 def test_compactions_at_the_start_the_end_and_twice_in_one_place(tmp_path):
     one = compaction_line([SUMMARY])
     history = read_history(write_session(tmp_path, "/p", [one, message_line(say("a")), one, one]))
-    assert [step.after if isinstance(step, Compacted) else "message" for step in history.steps()] == [
+    assert [step.after if isinstance(step, SessionSummary) else "message" for step in history.steps()] == [
         0,
         "message",
         1,

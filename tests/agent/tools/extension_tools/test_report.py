@@ -15,21 +15,23 @@ def row(name: str = "lint", **fields: Any) -> Row:
 
 
 def test_without_extensions_the_next_step_is_named():
-    assert report.listed([]) == "there are no Copilot extensions; extensions_manage with operation scaffold makes one"
-    assert report.reloaded((), set(), {}, ()).startswith("there are no Copilot extensions to reload")
+    assert (
+        report.list_report([]) == "there are no Copilot extensions; extensions_manage with operation scaffold makes one"
+    )
+    assert report.reload_report((), set(), {}, ()).startswith("there are no Copilot extensions to reload")
 
 
 def test_a_list_is_bounded_and_each_is_one_line():
     rows = [row(f"x{number}", state="failed: a\nb" + "c" * 10_000, tools=("t",)) for number in range(report.LISTED + 2)]
-    lines = report.listed(rows).splitlines()
+    lines = report.list_report(rows).splitlines()
     assert (lines[0], lines[-1]) == ("102 Copilot extensions:", "- and 2 more")
     assert len(lines) == report.LISTED + 2
     assert max(map(len, lines)) < 700
 
 
 def test_one_that_has_never_run_has_no_log():
-    assert report.inspected(row(state="not started")) == "lint (project)\nstate: not started\nfolder: /p/lint"
-    ran = report.inspected(row(log="/l", last_lines="a\nb", tools=("t",), commands=("c",), restarts=2))
+    assert report.inspection_report(row(state="not started")) == "lint (project)\nstate: not started\nfolder: /p/lint"
+    ran = report.inspection_report(row(log="/l", last_lines="a\nb", tools=("t",), commands=("c",), restarts=2))
     assert ran.splitlines()[3:] == [
         "tools: t", "guards: none", "commands: /c", "restarts: 2, reloads: 0", "log: /l", "the end of the log:", "a",
         "b",
@@ -37,7 +39,7 @@ def test_one_that_has_never_run_has_no_log():
 
 
 def test_the_name_of_a_folder_says_nothing_in_lines_of_its_own():
-    told = report.inspected(row("x\nstate: running", state="failed", folder="/p/x\nstate: running\x1b[31m"))
+    told = report.inspection_report(row("x\nstate: running", state="failed", folder="/p/x\nstate: running\x1b[31m"))
     assert told.splitlines() == ["x state: running (project)", "state: failed", "folder: /p/x state: running"]
 
 
@@ -51,7 +53,7 @@ def test_a_reload_tells_each_outcome_with_the_next_step():
         ReloadOutcome("g", "stopped", "its folder is gone"),
         ReloadOutcome("h\n\udcff", "skipped", "read manifest: nothing"),
     )
-    told = report.reloaded(outcomes, {"a", "b", "f"}, {"b": ["new"]}, {outcomes[2], outcomes[4]})
+    told = report.reload_report(outcomes, {"a", "b", "f"}, {"b": ["new"]}, {outcomes[2], outcomes[4]})
     trust = "a person has to look at it, and run in a terminal: zot ext trust"
     lines = told.splitlines()
     assert lines[:7] == [

@@ -14,7 +14,9 @@ def soon(loop, predicate):
 
 def command_of(loop, tmp_path, text, progress=None, timeout_s=20):
     heard = progress if progress is not None else []
-    return ShellCommand(loop, bash.Call(text, timeout_s), cwd=str(tmp_path), logs=tmp_path, on_progress=heard.append)
+    return ShellCommand(
+        loop, bash.BashCall(text, timeout_s), cwd=str(tmp_path), logs=tmp_path, on_progress=heard.append
+    )
 
 
 def test_a_command_is_over_when_its_shell_is(loop, tmp_path):

@@ -99,7 +99,7 @@ def test_both_scopes_need_a_flag(zot, made, installed):
     ("args", "status", "complaint"),
     [
         ("info gaurd", 2, "zot ext info: no such installed extension: 'gaurd'; did you mean 'guard'?"),
-        ("remove guard", 2, "nobody can be asked whether to remove"),
+        ("remove guard", 2, "no terminal to ask whether to remove"),
         ("remove guard --json", 2, "--yes removes it"),
         ("enable guard --project --global", 2, "choose one of --project and --global"),
         ("list --cwd nowhere", 2, "--cwd nowhere: no such folder"),

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from agent.sessions.export.conversation import Call, Entry, Note, Result
+from agent.sessions.export.conversation import CallPart, ConversationEntry, NotePart, ResultPart
 from agent.transcript import Text
 from cli.report.batch.conversation import (
     HEAD_BYTES,
@@ -44,14 +44,14 @@ def test_prompt_turns_tools_and_texts_are_in_their_order(tmp_path):
     )
     conversation = read_conversation(path)
     assert conversation.entries == [
-        Entry("user", [Text("mend it")]),
-        Entry(
+        ConversationEntry("user", [Text("mend it")]),
+        ConversationEntry(
             "assistant",
             [
                 Text("I look"),
-                Call("bash", b'{"command":"ls"}', Result((Text("no"),), is_error=True)),
-                Note("request sent again after 1.5 s: rate limited"),
-                Note("it broke", is_bad=True),
+                CallPart("bash", b'{"command":"ls"}', ResultPart((Text("no"),), is_error=True)),
+                NotePart("request sent again after 1.5 s: rate limited"),
+                NotePart("it broke", is_bad=True),
             ],
             number=1,
         ),
@@ -68,7 +68,7 @@ def test_a_stream_that_is_cut_off_shows_what_was_said_until_then(tmp_path):
         tail=b'{"type":"text_del',
     )
     conversation = read_conversation(path)
-    assert told(conversation)[:2] == [Call("bash", b"{}"), Text("half a sentence")]
+    assert told(conversation)[:2] == [CallPart("bash", b"{}"), Text("half a sentence")]
     assert (conversation.unread, conversation.is_done) == (1, False)
 
 
@@ -89,7 +89,7 @@ def test_the_middle_of_a_long_file_is_left_out(tmp_path):
     text = events.encode(asked("first")) + filler * count + events.encode(said("last"))
     path.write_bytes(text)
     conversation = read_conversation(path)
-    assert [type(part) for part in told(conversation)] == [Text, Note, Text]
+    assert [type(part) for part in told(conversation)] == [Text, NotePart, Text]
     assert conversation.unread == 0
     assert len(text) - HEAD_BYTES - TAIL_BYTES <= conversation.left_out_bytes <= len(text) - TAIL_BYTES
 
@@ -98,7 +98,7 @@ def test_a_file_of_one_endless_line_is_bounded(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(b'{"type":"text_delta","delta":"' + b"x" * (2 * (HEAD_BYTES + TAIL_BYTES)))
     conversation = read_conversation(path)
-    assert [type(part) for part in told(conversation)] == [Note]
+    assert [type(part) for part in told(conversation)] == [NotePart]
 
 
 def test_texts_of_a_megabyte_are_cut_and_keep_both_ends(tmp_path):
@@ -111,11 +111,14 @@ def test_texts_of_a_megabyte_are_cut_and_keep_both_ends(tmp_path):
 
 def test_a_long_conversation_keeps_its_beginning_and_its_end():
     parts = [Text(str(number)) for number in range(1000)]
-    entries = [Entry("assistant", parts[:100], number=1), Entry("assistant", parts[100:], number=2)]
+    entries = [
+        ConversationEntry("assistant", parts[:100], number=1),
+        ConversationEntry("assistant", parts[100:], number=2),
+    ]
     first, gap, last = shorten(entries, 100 * (PART_CHARACTERS + 3))
     kept = len(first.parts) + len(last.parts)
     assert 90 < kept <= 100
-    assert first == Entry("assistant", parts[: len(first.parts)], number=1)
-    assert last == Entry("assistant", parts[-len(last.parts) :], number=2)
-    assert gap.parts == [Note(f"{1000 - kept} steps are left out here")]
+    assert first == ConversationEntry("assistant", parts[: len(first.parts)], number=1)
+    assert last == ConversationEntry("assistant", parts[-len(last.parts) :], number=2)
+    assert gap.parts == [NotePart(f"{1000 - kept} steps are left out here")]
     assert shorten(entries[:1], 10**6) == entries[:1]

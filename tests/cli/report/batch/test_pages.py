@@ -157,7 +157,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(written, capsys):
 
 def test_pages_is_for_batches_only(tmp_path, capsys):
     assert make_report(str(tmp_path / "run.stats"), None, 3) == 2
-    assert "--pages is for the folder of a batch" in capsys.readouterr().err
+    assert "--pages needs the folder of a batch" in capsys.readouterr().err
 
 
 def test_damage_is_refused(written, capsys):

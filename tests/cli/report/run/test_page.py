@@ -162,7 +162,7 @@ def test_without_its_script_the_page_tells_in_tables_what_it_draws(file):
     marks = [mark(2, "tool_call", "", "no such file", "bash", ms=500), mark(5, "exited", "b", "</td>exit 3")]
     held = {"b": extension_stats(cpu_s=0.1, p99_ms=2.0)}
     page = page_of(file, [*marks, *(sample(float(at), held) for at in range(1, 100))])
-    happened, used = page.tables("What happened", "Processor and memory over time")
+    happened, used = page.tables("Events", "Processor and memory over time")
     assert [row[:2] + row[3:] for row in happened] == [
         ["tool call bash, failed", "", "no such file"],
         ["ended by itself", "b", "</td>exit 3"],
@@ -176,7 +176,7 @@ def test_without_its_script_the_page_tells_in_tables_what_it_draws(file):
 def test_a_table_of_a_long_timeline_keeps_what_failed(file):
     marks = [mark(float(at), "tool_call", name="read", ms=5) for at in range(400)]
     page = page_of(file, [*marks, mark(400.0, "tool_call", "", "no such file", "bash", ms=5)])
-    (happened,) = page.tables("What happened")
+    (happened,) = page.tables("Events")
     assert happened[-1][0] == "tool call bash, failed"
     assert len(happened) == 300
     assert "101 more are in the chart only." in page.text

@@ -67,7 +67,7 @@ def test_a_full_summary_is_no_failure(tmp_path, capfd, monkeypatch):
     path = tmp_path / "summary"
     path.write_text("x" * ((1 << 20) - 5))
     assert delivered(RunOutput(OutputForm.TEXT, None, str(path))) == 0
-    assert "it has no room any more, 1 MiB is all that GitHub shows; nothing was appended" in capfd.readouterr().err
+    assert "it has no room left: GitHub shows at most 1 MiB; nothing was appended" in capfd.readouterr().err
     assert path.stat().st_size == (1 << 20) - 5
 
 

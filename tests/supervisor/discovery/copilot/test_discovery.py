@@ -313,7 +313,7 @@ def test_an_sdk_that_cannot_be_used_is_named(project, tmp_path, of_project):
 
 
 def broken_ones(parent):
-    """What other programs may have left there."""
+    """Files that other programs may have left there."""
     copilot_extension(parent, "cut-off").joinpath("extension.json").write_text("{oops")
     copilot_extension(parent, "other", name="An Extension", version=3, required="yes")
     copilot_extension(parent, "is-none").joinpath("extension.json").mkdir()

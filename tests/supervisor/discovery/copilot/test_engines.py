@@ -26,7 +26,7 @@ RANGES = {
 
 @pytest.mark.slow
 def test_what_a_package_asks_of_node():
-    """What is not understood asks for nothing."""
+    """A range that is not understood asks for no version."""
     cases = [(asked, version) for asked, versions in RANGES.items() for version in versions]
     program = (
         f"import {{ satisfies }} from {json.dumps((BOOTSTRAP.parent / 'engines.mjs').as_uri())};"

@@ -1,4 +1,4 @@
-"""What a project that somebody else wrote tries, so that its code runs or a guard of the user's does not."""
+"""Tricks of a project that somebody else wrote, so that its code runs or a guard of the user's does not."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def of_project(project):
 
 @pytest.fixture
 def trust_all(find, home):
-    """What a person does who trusts all that there is."""
+    """Trusts everything, as a person may do."""
 
     def now():
         for skipped in find().skipped:

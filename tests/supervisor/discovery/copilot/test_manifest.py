@@ -1,4 +1,4 @@
-"""What an `extension.json` beside an `extension.mjs` may say, and what is wrong with a folder."""
+"""The fields of an `extension.json` beside an `extension.mjs`, and faults of its folder."""
 
 from __future__ import annotations
 

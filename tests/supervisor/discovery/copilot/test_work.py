@@ -1,4 +1,4 @@
-"""What zot adds around handlers and timers costs an extension nothing that it does without zot, with the real SDK."""
+"""Wrappers of zot around handlers and timers cost an extension nothing that it has without zot, with the real SDK."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_handlers_go_on_as_without_zot(running, version, tmp_path):
     host.joined()
     host.tell("user.message", {"content": "go"})
     assert host.awaited("session.log")["message"] == "the timer has function"
-    # What a command leaves for soon counts as work of its handler.
+    # Work that a command leaves for soon counts as work of its handler.
     before = len(host.asked("zot.working"))
     host.tell("command.execute", {"requestId": "r1", "commandName": "soon", "command": "/soon", "args": ""})
     host.awaited("session.log", message="soon")
@@ -64,7 +64,7 @@ def test_handlers_go_on_as_without_zot(running, version, tmp_path):
     host.awaited("session.log", message="slept 40")
     assert len(host.asked("zot.working")) == told
     assert host.asked("zot.working")[-1] == {"handlers": 0}
-    # What is to be told of work once the host has closed stdin ends nothing.
+    # Reports of work after the host has closed stdin end nothing.
     host.tell("session.shutdown", {"shutdownType": "routine"})
     host.request("zot.ping", {})
     assert (host.end(), host.stderr) == (0, "")

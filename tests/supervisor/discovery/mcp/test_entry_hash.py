@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -269,8 +270,13 @@ def content_of(project, tmp_path, **entry):
     return TrustStore(tmp_path / "zot").examine(found.place, found.manifest, found).content
 
 
-@pytest.mark.parametrize("text", SPELLINGS)
-@pytest.mark.parametrize("shell", [["sh", "-c"], ["/bin/bash", "-o", "pipefail", "-lc"], ["env", "A=1", "sh", "-ec"]])
+SHELLS = [["sh", "-c"], ["/bin/bash", "-o", "pipefail", "-lc"], ["env", "A=1", "sh", "-ec"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "shell"),
+    [*((SPELLINGS[0], shell) for shell in SHELLS), *zip(SPELLINGS[1:], itertools.cycle(SHELLS), strict=False)],
+)
 def test_however_a_shell_is_told_to_run_a_script_its_change_ends_the_trust(scripts, tmp_path, text, shell):
     write_servers(scripts / ".mcp.json", one={"command": shell[0], "args": [*shell[1:], text]})
     store = TrustStore(tmp_path / "zot")

@@ -241,7 +241,7 @@ def test_reading_again(project, monkeypatch):
     write_servers(file, one={"command": "x", "args": "y"})
     with pytest.raises(ManifestError, match=r"\.mcp\.json:1:\d+: args: expected array"):
         read_again(one, {})
-    with pytest.raises(ManifestError, match="has no server 'two' any more"):
+    with pytest.raises(ManifestError, match="no longer has a server 'two'"):
         read_again(two, {})
 
 

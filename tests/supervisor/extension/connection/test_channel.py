@@ -1,4 +1,4 @@
-"""What the host does for a session besides reading: what it says first, its replies, its times, and what it says of
+"""Work of the host for a session besides reading: what it says first, its replies, its times, and what it says of
 itself. The other side is in this process, and the clock stands until a test moves it."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an extension wants from its host is answered once, now or later, or refused; its end leaves nothing of it."""
+"""A request of an extension to its host is answered once, now or later, or refused; its end leaves nothing of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens, as events of the extension's session."""
+"""Happenings of a run, as events of the extension's session."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def test_of_many_cleanup_actions_twenty_lines_are_shown():
         (
             RESULT,
             {"modifiedResult": {"textResultForLlm": "x", "resultType": "ok"}},
-            "its resultType is 'ok', none of success, failure, rejected, denied, timeout",
+            "its resultType is 'ok', not one of success, failure, rejected, denied, timeout",
         ),
         (
             RESULT,

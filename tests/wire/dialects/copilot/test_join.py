@@ -1,4 +1,4 @@
-"""What an extension says as it joins, and what of it is registered."""
+"""Parameters with which an extension joins, and what of them is registered."""
 
 from __future__ import annotations
 
@@ -129,11 +129,11 @@ def test_variables_that_are_missing_are_named_with_the_cure():
     )
     assert found.variables == ("A", "B")
     (said,) = texts(found)
-    assert "environment variables that it has not: B;" in said
+    assert "environment variables that are missing: B;" in said
     assert '"env" in its extension.json' in said
     # The oldest SDK leaves the names out of the join.
     (said,) = texts(read(extensionInfo={"zot": {"missing": ["B", 5]}}))
-    assert "environment variables that it has not: B;" in said
+    assert "environment variables that are missing: B;" in said
 
 
 def test_options_without_effect_are_named():

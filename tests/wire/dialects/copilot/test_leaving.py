@@ -16,7 +16,7 @@ TOOL_ANSWER = "session.tools.handlePendingToolCall"
 
 
 def left(talk: Talk, method: str = "session.detach") -> list[Any]:
-    """What the host takes as the extension leaves, and has read that it has."""
+    """Returns the messages that the host takes as the extension leaves, and has read that it has."""
     heard, answer = talk.request(method)
     assert answer["result"] == {"success": True}
     asked = [each["id"] for each in talk.sent if each.get("method") == "zot.left"]
@@ -67,7 +67,7 @@ def test_the_permission_handler_of_who_has_left_gives_no_verdict():
     assert asked["method"] == "hooks.invoke"
     (lost,) = talk.hear({"id": asked["id"], "result": {}})
     assert (type(lost), lost.id) == (frames.Malformed, "q2")
-    assert "its permission handler is asked nothing any more" in str(lost)
+    assert "its permission handler is no longer asked" in str(lost)
     (asked,) = talk.keep(talk.session.ask("q3", event))
     (denied,) = talk.hear({"id": asked["id"], "result": {"output": {"permissionDecision": "ask"}}})
     assert denied.verdict.kind is VerdictKind.DENY

@@ -31,7 +31,7 @@ def dumped(value: Any) -> bytes:
 
 
 def changed(tool: str, args: dict, cwd: str = "", **members: Any) -> Any:
-    """What an extension that changes these members of what it was shown makes of the arguments; None removes one."""
+    """The arguments after an extension has changed these members of what it was shown; None removes one."""
     told = {**copilot_args(tool, dumped(args), cwd), **members}
     return taken(tool, args, {name: value for name, value in told.items() if value is not None}, cwd)
 

@@ -1,4 +1,4 @@
-"""What tools return: every legal kind of result, and what is none."""
+"""Results of tools: every legal kind, and illegal ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def text(words: str) -> ContentBlock:
 
 
 def returned(**params: object) -> Any:
-    """What a result comes to, which is the last of its messages."""
+    """The frame that a result becomes: the last of its messages."""
     talk = opened()
     talk.call("c1")
     return talk.result("c1", **params)[-1]
@@ -94,7 +94,7 @@ def test_a_line_for_the_log_comes_before_the_result():
         ({"result": ["a"]}, "it is a list, neither a string nor an object"),
         ({"result": {"a": 1}}, "Object missing required field `textResultForLlm`"),
         ({"result": result(5)}, "Expected `str`, got `int` - at `$.textResultForLlm`"),
-        ({"result": result(kind="perhaps")}, "its resultType is 'perhaps', none of success, failure,"),
+        ({"result": result(kind="perhaps")}, "its resultType is 'perhaps', not one of success, failure,"),
         ({"result": result(binaryResultsForLlm="x")}, "got `str` - at `$.binaryResultsForLlm`"),
         ({"result": result(binaryResultsForLlm=[{}])}, "missing required field `data`"),
     ],
@@ -185,4 +185,4 @@ def test_an_answer_to_a_question_may_be_an_error_or_none_at_all():
     number = talk.call("c3", "ask_user", b'{"question":"Q?"}')["id"]
     assert talk.keep(talk.session.cancel("c3", "")) == []
     (late,) = talk.hear({"id": number, "result": {"answer": "late"}})
-    assert "which nobody waits for" in late.text
+    assert "which is not open" in late.text

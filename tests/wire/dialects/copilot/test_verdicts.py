@@ -34,7 +34,7 @@ def permission(sent: bytes) -> dict[str, Any]:
 
 
 def after_hook(output: Any, result: Any, event: frames.Event = CALL) -> Any:
-    """What comes of a call if the hook returns this, and then the permission handler that."""
+    """The messages about a call if the hook returns `output`, and then the permission handler `result`."""
     talk = Talk(asks_permission=True)
     messages, sent = talk.judge(event, output)
     assert messages == []
@@ -170,7 +170,7 @@ def test_a_second_answer_is_ignored():
     assert talk.permit(sent, ONCE)[0] == (GuardAnswer("c1", ALLOW),)
     (remark,), nothing = talk.permit(sent, {"kind": "reject"})
     assert isinstance(remark, Remarked)
-    assert "nobody waits for" in remark.text
+    assert "which is not open" in remark.text
     assert nothing == b""
 
 

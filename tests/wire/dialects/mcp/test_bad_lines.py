@@ -1,4 +1,4 @@
-"""What else servers write to their stdout: junk, headers, broken and overlong messages."""
+"""Other output of servers on stdout: junk, headers, broken and overlong messages."""
 
 from __future__ import annotations
 

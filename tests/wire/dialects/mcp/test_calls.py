@@ -49,7 +49,7 @@ def test_arguments_that_a_server_dies_of_are_not_sent():
 
 
 def test_a_tool_that_is_gone_is_not_called():
-    with pytest.raises(UnsendableError, match="no tool mcp__desk__x"):
+    with pytest.raises(UnsendableError, match="no longer has the tool mcp__desk__x"):
         opened().call("7", "mcp__desk__x")
 
 
@@ -327,5 +327,5 @@ def test_a_command_fails_by_error_and_by_a_bad_answer():
     assert (type(bad), bad.id) == (frames.Malformed, "9")
     with pytest.raises(UnsendableError, match="who"):
         talk.session.invoke("9", "mcp__desk__p", "")
-    with pytest.raises(UnsendableError, match="no prompt"):
+    with pytest.raises(UnsendableError, match="no longer has a prompt"):
         talk.session.invoke("9", "mcp__desk__gone", "")

@@ -193,7 +193,7 @@ def test_the_second_answer_to_initialize_does_not_count():
     assert isinstance(talk.hear(first)[0], frames.Hello)
     sent = len(talk.sent)
     (remark,) = talk.hear(first)
-    assert "request 1, which nobody waits for" in remark.text
+    assert "request 1, which is not open" in remark.text
     assert len(talk.sent) == sent
 
 

@@ -134,7 +134,7 @@ def test_a_list_without_an_answer_is_given_up():
     assert (talk.now, ready) == (ANSWER_S, frames.Ready())
     assert "no answer within 30 s" in warned.text
     assert talk.session.due_at is None
-    assert "nobody waits for" in talk.answer("tools/list", {"tools": [tool("a")]})[0].text
+    assert "which is not open" in talk.answer("tools/list", {"tools": [tool("a")]})[0].text
 
 
 # --- changes ------------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def test_prompts_change_too():
     talk.wait_until_due()
     assert names(talk.answer("prompts/list", {"prompts": [{"name": "q"}]}), frames.RegisterCommand) == ["q"]
     talk.session.invoke("7", "mcp__desk__q", "")
-    with pytest.raises(UnsendableError, match="no prompt for /mcp__desk__p any more"):
+    with pytest.raises(UnsendableError, match="no longer has a prompt for /mcp__desk__p"):
         talk.session.invoke("8", "mcp__desk__p", "x")
 
 

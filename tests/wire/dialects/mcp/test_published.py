@@ -1,4 +1,4 @@
-"""What four published servers have said, all the way: every tool is offered, every result and prompt is readable.
+"""Recordings of four published servers, all the way: every tool is offered, every result and prompt is readable.
 
 `published/` has their answers to `tools/list`, `prompts/list`, `tools/call` and `prompts/get`, without descriptions and
 with a small image in place of each one.

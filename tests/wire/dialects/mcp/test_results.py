@@ -152,7 +152,7 @@ def test_a_question_to_the_user_fails_the_call_and_is_quoted():
     assert isinstance(answer, frames.ToolResult)
     assert answer.is_error
     assert texts({"resultType": "input_required", "inputRequests": questions}) == [
-        "the server asks before it goes on, and nobody can answer it here: elicitation/create: 'Your name?'; "
+        "the server asks before it goes on, and no user can answer it here: elicitation/create: 'Your name?'; "
         "elicitation/create: 'Log in https://x'; sampling/createMessage: '{\"messages\":[]}'; roots/list; "
         "a number, not a request; and 1 more"
     ]

@@ -1,4 +1,4 @@
-"""What a server says without being asked: requests, batches, log messages and other notifications."""
+"""Messages of a server that are no answers: requests, batches, log messages and other notifications."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
-"""What an extension asks of its host: `methods` answers it, `table` has what needs the host's agent, and `params` reads
-parameters, those of `session.send` among them."""
+"""Requests of an extension to its host: `methods` answers them, `table` has those that need the host's agent, and
+`params` reads parameters, those of `session.send` among them."""

@@ -1,5 +1,4 @@
-"""Carries out what the extension asks of its host: at once where the session can answer alone, else as a call of the
-host. Pure."""
+"""Carries out the extension's requests: at once if the session can answer alone, else as a call of the host. Pure."""
 
 from __future__ import annotations
 
@@ -25,18 +24,18 @@ if TYPE_CHECKING:
     from wire.dialects.copilot.requests import SentRequests
 
 OPEN_LIMIT = 100
-"""Calls of the host that may wait for their answers. Further ones are refused."""
+"""Maximum number of open calls of the host. Further ones are refused."""
 REMARKS_LIMIT = 100
-"""Names of methods and options about which a line is logged, each once."""
+"""Maximum number of methods and options about which a line is logged, each once."""
 NAME_SHOWN = 80
 NO_ANSWERS_AFTER = "session.detach"
-"""How an extension leaves its session whose SDK gives up what its handlers are at. With older SDKs they end as ever."""
+"""The method to leave the session of an SDK that then abandons running handlers. With older SDKs they go on."""
 LEVELS = {"info": "info", "success": "success", "warning": "warn", "warn": "warn", "error": "error"}
-"""Our level for each of the extension's. Another one counts as info."""
+"""Our level for each level of the extension. An unknown level counts as info."""
 
 
 class _Log(msgspec.Struct, frozen=True):
-    """No value is refused: many extensions do not wait for the answer, and a rejection ends their process."""
+    """Accepts any value: many extensions do not wait for the answer, and a rejection ends their process."""
 
     message: Any = None
     level: Any = None
@@ -59,14 +58,14 @@ class _Any(msgspec.Struct, frozen=True):
 
 
 class _Open(NamedTuple):
-    """A call of the host that waits for its answer."""
+    """An open call of the host."""
 
     name: str
     method: Method
     params: Any
     written_id: bytes
     message_id: str
-    """Of a prompt that is sent, else ""."""
+    """Id of the message for a sent prompt, else ""."""
 
 
 _read_log = reader(_Log)
@@ -76,7 +75,7 @@ _read_any = reader(_Any)
 
 
 class Methods:
-    """The requests of one extension to its host, except for those of the join and of answers to the host's."""
+    """The requests of one extension to its host, except the join and answers to the host's own requests."""
 
     def __init__(self, joined: Join, requests: SentRequests, host: HostInfo, events: Events) -> None:
         self.has_left = False
@@ -100,7 +99,7 @@ class Methods:
         }
 
     def take(self, method: str, written_id: bytes, params: Raw | UnsetType) -> Received:
-        """Takes a request, or with an empty id a notification. Never raises."""
+        """Takes a request, or a notification, which has an empty id. Never raises."""
         try:
             if (at_once := self._at_once.get(method)) is not None:
                 return at_once(written_id, params)
@@ -119,7 +118,7 @@ class Methods:
         )
 
     def answer(self, key: str, value: Any) -> bytes:
-        """Answers a call; empty if none waits that has this key."""
+        """Answers a call; empty if no open call has this key."""
         if (call := self._open.pop(key, None)) is None:
             return b""
         if call.message_id:
@@ -130,7 +129,7 @@ class Methods:
             return self._refusal(call.written_id, SERVER_ERROR, f"{call.name}: {error}")
 
     def refuse(self, key: str, reason: str) -> bytes:
-        """Answers a call that is not carried out; empty if none waits that has this key."""
+        """Answers a call that is not carried out; empty if no open call has this key."""
         if (call := self._open.pop(key, None)) is None:
             return b""
         if call.name == "session.abort":
@@ -192,7 +191,7 @@ class Methods:
         return (), self._result(written_id, session | model)
 
     def _leave(self, written_id: bytes, params: Raw | UnsetType) -> Received:
-        """Its SDK no longer answers calls. Its hooks stay: without an answer they are as in any other failure."""
+        """Its SDK no longer answers calls. Its hooks stay: a missing answer counts as any other failure."""
         _read_any(params)
         self.has_left = True
         gone: list[Message] = [frames.UnregisterTool(tool.name) for tool in self._joined.tool_frames()]
@@ -218,10 +217,10 @@ class Methods:
         _read_interested(params)
         return (), self._result(written_id, {"success": True})
 
-    # --- what is written ----------------------------------------------------------------------------------
+    # --- answers and remarks ----------------------------------------------------------------------------------
 
     def _remarks(self, texts: Iterable[str]) -> tuple[Remarked, ...]:
-        """A remark of each text that was not remarked before."""
+        """Returns a remark for each text that is new."""
         remarks = []
         for text in texts:
             if len(self._remarked) >= REMARKS_LIMIT:

@@ -1,5 +1,4 @@
-"""The parameters of a request of the extension: they are decoded here, and what is wrong with them is said in words for
-its author. Pure."""
+"""Decodes the parameters of a request of the extension, and explains their faults to its author. Pure."""
 
 from __future__ import annotations
 
@@ -22,12 +21,12 @@ _members = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class WrongParamsError(Exception):
-    """The text says which member is wrong, and why."""
+    """A member is wrong; the text says which one and why."""
 
 
 def reader(kind: type[P]) -> Callable[[Raw | UnsetType], P]:
-    """A function that decodes parameters of this kind. It raises `WrongParamsError`. Unknown members are ignored, and a
-    string that was cut between surrogates is read with U+FFFD."""
+    """Returns a function that decodes parameters of this kind and raises `WrongParamsError`. It ignores unknown
+    members, and reads a string that was cut between surrogates with U+FFFD."""
     decode = msgspec.json.Decoder(kind).decode
 
     def read(params: Raw | UnsetType) -> P:
@@ -52,7 +51,7 @@ def _text_of(params: Raw | UnsetType) -> bytes:
 
 
 def names_of(params: Raw | UnsetType) -> list[str]:
-    """The names of the members; none if they cannot be read."""
+    """Returns the names of the members; an empty list if they cannot be read."""
     text = _text_of(params)
     for each in (text, repair(text)):
         try:
@@ -63,12 +62,12 @@ def names_of(params: Raw | UnsetType) -> list[str]:
 
 
 def without_none(members: dict[str, Any]) -> dict[str, Any]:
-    """The members that have a value. The SDK's types know optional members, and few that may be null."""
+    """Returns the members that have a value. In the SDK's types members are optional, but few may be null."""
     return {name: value for name, value in members.items() if value is not None}
 
 
 FILES_LIMIT = 20
-"""Attachments of one prompt."""
+"""Maximum number of attachments of one prompt."""
 _URL = re.compile(r"file://(?P<host>[^/]*)(?P<path>/.*)", re.IGNORECASE | re.DOTALL)
 _HERE = ("", "localhost")
 
@@ -80,7 +79,7 @@ class Attachment(msgspec.Struct, frozen=True):
 
 
 class Send(msgspec.Struct, frozen=True):
-    """The parameters. Those of the second group are known to the SDK, and have no effect here."""
+    """The parameters of `session.send`. The SDK knows those of the second group; they have no effect here."""
 
     prompt: str
     attachments: list[Attachment] | None = None
@@ -99,11 +98,11 @@ class Send(msgspec.Struct, frozen=True):
 
 _UNUSED = Send.__struct_fields__[2:]
 _AS_HERE = {"mode": "enqueue", "agentMode": "interactive", "billable": True, "prepend": False, "wait": False}
-"""What the host does anyway."""
+"""Values of these parameters that are the host's behaviour anyway."""
 
 
 def prompt_of(send: Send) -> SendPrompt:
-    """The prompt that the host is to carry out. Raises `WrongParamsError`."""
+    """Returns the prompt for the host. Raises `WrongParamsError`."""
     attachments = send.attachments or []
     if len(attachments) > FILES_LIMIT:
         raise WrongParamsError(f"attachments: {len(attachments)} of them, at most {FILES_LIMIT} are taken")
@@ -114,7 +113,7 @@ def prompt_of(send: Send) -> SendPrompt:
 
 
 def without_effect(send: Send) -> Sequence[str]:
-    """The names of what was asked for and has no effect: the prompt waits its turn, and files go whole."""
+    """Returns the names of parameters without an effect: the prompt waits its turn, and files are sent whole."""
     unused = [
         name
         for name in _UNUSED

@@ -1,8 +1,8 @@
-"""The methods of the extension that the host's agent answers: what each of them wants in neutral words, and how the
-answer is put into the SDK's shape. Pure.
+"""The methods of the extension that the host's agent answers: the neutral call of each, and the answer in the SDK's
+shape. Pure.
 
 The shapes are those that both the oldest and the newest SDK of version 1 declare. Premium requests and changed lines
-are not counted here, so they are 0. Copilot counts what was cached among the input.
+are not counted here, so they are 0. Copilot includes cached tokens in the input.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PLAN = "plan.md"
 FILES = "files"
-"""In the workspace: the plan, and the folder that the methods about files mean."""
+"""In the workspace: the plan, and the folder for the methods about files."""
 STATUSES = {
     "spawned": "starting",
     "greeted": "starting",
@@ -30,24 +30,24 @@ STATUSES = {
     "ready": "running",
     "failed": "failed",
 }
-"""An extension's status for each state of the host's. Another one is `disabled`."""
+"""The SDK's status for each state of an extension. Any other state is `disabled`."""
 
 
 class NotThereError(Exception):
-    """What was asked for does not exist; the text names it."""
+    """The requested object does not exist; the text names it."""
 
 
 class Method(NamedTuple):
     read: Callable[[Raw | UnsetType], Any]
     """Decodes the parameters. Raises `WrongParamsError`."""
     call: Callable[[Any], host_calls.HostCall]
-    """The call, of the parameters. Raises `WrongParamsError`."""
+    """Returns the call for the parameters. Raises `WrongParamsError`."""
     result: Callable[[Any, Any], Any]
-    """The result, of the host's value and of the parameters. Raises `NotThereError`."""
+    """Returns the result for the host's value and the parameters. Raises `NotThereError`."""
     ignored: Callable[[Any], Sequence[str]] = lambda _params: ()
-    """The names of parameters that have no effect."""
+    """Returns the names of parameters without an effect."""
     without_workspace: Any = msgspec.UNSET
-    """The result if the host has no workspace; UNSET: the method is refused then, if it needs one."""
+    """The result if the host has no workspace. UNSET: a method that needs a workspace is then refused."""
 
 
 class _Nothing(msgspec.Struct, frozen=True):
@@ -83,7 +83,7 @@ class _File(msgspec.Struct, frozen=True):
 
 
 def _in_files(path: str) -> str:
-    """The path of a file of the extension's, as the workspace knows it. Links are the host's to judge."""
+    """Returns the path of the extension's file within the workspace. The host checks links."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if path.startswith("/") or ".." in parts or "\0" in path or not parts:
         raise WrongParamsError(f"path: {path[:80]!r} must lead to a file in the workspace's folder {FILES}")
@@ -174,8 +174,8 @@ def _tools(value: Any, _params: _Nothing) -> Any:
 
 
 def _tool(tool: host_calls.ToolInfo) -> Any:
-    """Built-in tools have Copilot's names. The schema of one that has another name here is left out: it is that of
-    arguments that the extension never sees."""
+    """Built-in tools have Copilot's names. A schema is left out if its name differs here: its arguments are never
+    shown."""
     name = tool.name if tool.extension else copilot_name(tool.name)
     described = {"name": name, "description": tool.description}
     return described | ({"input_schema": tool.schema} if name == tool.name else {})
@@ -241,7 +241,7 @@ METHODS: Mapping[str, Method] = {
     "session.abort": Method(_none, lambda _: host_calls.AbortPrompt(), lambda _value, _params: {"success": True}),
     "session.send": Method(reader(Send), prompt_of, _nothing, without_effect),
 }
-"""`session.send` is answered with the id that its message was given as it came."""
+"""The answer to `session.send` is the id that its message got on arrival."""
 ABOUT_WORKSPACE = (
     host_calls.GetWorkspace,
     host_calls.ListFiles,

@@ -1,1 +1,1 @@
-"""The lists of a server, tools and prompts: when they are asked for, and what of them is registered."""
+"""The lists of a server, tools and prompts: requests for them, and registration of their elements."""

@@ -1,7 +1,7 @@
-"""When a list of a server is asked for, page by page, and when it is whole. Pure policy.
+"""The state of a list of a server: when it is requested, page by page, and when it is complete. Pure policy.
 
-Only one list of a kind is asked for at a time. Servers report changes up to four times at start, and some after each
-list for ever: a new list is asked for 300 ms after the first report, and from then on at most once in 5 s.
+Only one list of a kind is requested at a time. Servers report changes up to four times at start, and some after each
+list for ever: a new list is requested 300 ms after the first report, and from then on at most once in 5 s.
 """
 
 from __future__ import annotations
@@ -19,60 +19,60 @@ ANSWER_S = 30.0
 """Seconds for each page."""
 PAGES = 100
 OFFERS = 500
-"""Tools, or prompts, of one server."""
+"""Maximum number of tools, and of prompts, of one server."""
 ELEMENTS = 2_000
-"""Elements of one list, those included that are not wanted or not usable."""
+"""Maximum number of elements of one list, unwanted and unusable ones included."""
 LIST_BYTES = 8 * 1024 * 1024
-"""Bytes of all pages of one list."""
+"""Maximum size of all pages of one list in bytes."""
 CURSOR_LIMIT = 64 * 1024
-"""Characters of a cursor."""
+"""Maximum length of a cursor in characters."""
 
 
 class ListStage(Enum):
-    """Where a list of a server is."""
+    """The stage of a list of a server."""
 
     UNASKED = "unasked"
-    """It has never been asked for."""
+    """It was never requested."""
     ASKED = "asked"
-    """A page is waited for."""
+    """The host waits for a page."""
     KNOWN = "known"
-    """It has been read, or the server did not give it."""
+    """It was read, or the server failed to send it."""
     CHANGED = "changed"
-    """It has been read, and the server has reported a change since."""
+    """It was read, and the server has reported a change since."""
 
 
 class NextPage(msgspec.Struct, frozen=True):
-    """What follows from a page."""
+    """The next step after a page."""
 
     cursor: str | None
-    """Where the next page begins; None if this is the last one that is read."""
+    """The cursor of the next page; None if this is the last page that is read."""
     cut: str = ""
-    """Why the list is not read to its end; "" if it is."""
+    """Why the rest of the list is not read; "" if it is complete."""
 
 
 class ListState:
-    """The list of one kind, asked for again and again. Times are seconds of one clock."""
+    """The list of one kind, requested again after changes. Times are seconds of one clock."""
 
     __slots__ = ("_began_anew", "_changed_at", "_cursors", "_due", "_size", "elements", "pages", "stage")
 
     def __init__(self) -> None:
         self.stage = ListStage.UNASKED
         self.elements: list[Any] = []
-        """What the pages had so far."""
+        """The elements of the pages so far."""
         self.pages = 0
         self._cursors: set[str] = set()
         self._size = 0
         self._due: float | None = None
         self._changed_at: float | None = None  # of the first change that no list has covered
-        self._began_anew: float | None = None  # when a list was last asked for because of a change
+        self._began_anew: float | None = None  # time of the last request because of a change
 
     @property
     def due_at(self) -> float | None:
-        """When the list is to be asked for again, or the page that is waited for is late; None if neither."""
+        """The time to request the list again, or at which the expected page is late; None if neither."""
         return self._due
 
     def begin(self, now: float) -> None:
-        """The first page is being asked for."""
+        """The first page is requested."""
         if self.stage is not ListStage.UNASKED:
             self._began_anew = now
         self.stage = ListStage.ASKED
@@ -82,7 +82,7 @@ class ListState:
         self._due = now + ANSWER_S
 
     def changed(self, now: float) -> None:
-        """The server reports a change. One that comes before the first list is covered by it."""
+        """The server reports a change. The first list covers an earlier change."""
         if self.stage is ListStage.UNASKED:
             return
         if self._changed_at is None:
@@ -91,7 +91,7 @@ class ListState:
             self._await_change()
 
     def take(self, elements: list[Any], cursor: Any, size: int, offers: int, now: float) -> NextPage:
-        """Takes a page of so many bytes. `offers` are the usable elements of the list so far."""
+        """Takes a page of `size` bytes. `offers` is the number of usable elements of the list so far."""
         self.pages += 1
         self._size += size
         self.elements += elements[: ELEMENTS - len(self.elements)]
@@ -110,7 +110,7 @@ class ListState:
         return NextPage(cursor)
 
     def end(self) -> list[Any]:
-        """The list is whole, or given up. Returns its elements."""
+        """The list is complete, or given up. Returns its elements."""
         elements, self.elements = self.elements, []
         self._cursors.clear()
         self.stage = ListStage.KNOWN

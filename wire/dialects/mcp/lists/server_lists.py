@@ -1,4 +1,4 @@
-"""The lists of one server, tools and prompts: asked for, read page by page, and asked for again when they change."""
+"""Requests the lists of one server, tools and prompts, page by page, and again after changes."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class Offers(Protocol):
     """The tools, or the prompts, of one server."""
 
     method: str
-    """The request for the list."""
+    """The method of the request for the list."""
     member: str
-    """Where its result has the elements."""
+    """The member of the result with the elements."""
 
     def __len__(self) -> int: ...
 
     def first(self, elements: list[Any]) -> Iterator[Message]:
-        """Registers what a page of the first list has: the host may not wait for the last one."""
+        """Registers the elements of a page of the first list: the host may not wait for the last page."""
 
     def whole(self, elements: list[Any]) -> Iterator[Message]:
-        """Registers and takes back what differs from a whole list."""
+        """Registers new elements of a complete list, and unregisters missing ones."""
 
 
 class ServerTools:
@@ -88,15 +88,15 @@ class ServerTools:
 
 
 def is_same(one: frames.RegisterTool, other: frames.RegisterTool) -> bool:
-    """Whether two registrations mean the same. The order of members does not count: some servers change it each time,
-    and a request that differs in it costs as much as another one."""
+    """Whether two registrations are equal. The order of members does not count: some servers change it each time, and a
+    request to the model with another order is not found in its cache."""
     written = encode(one), encode(other)
     return written[0] == written[1] or msgspec.json.decode(written[0]) == msgspec.json.decode(written[1])
 
 
 class ServerPrompts:
-    """The prompts of a server, by the names of their commands. A command cannot be taken back; that of a prompt which
-    is gone is refused when it is used."""
+    """The prompts of a server, by the names of their commands. A command cannot be unregistered; the command of a
+    removed prompt is refused when it is used."""
 
     method = "prompts/list"
     member = "prompts"
@@ -136,16 +136,16 @@ class ServerPrompts:
                 yield frame
 
     def request(self, command: str, args: str) -> bytes:
-        """The members of the request for a prompt. Raises `UnsendableError`."""
+        """Returns the members of the request for a prompt. Raises `UnsendableError`."""
         prompt = self._prompts.get(command)
         if prompt is None:
-            raise UnsendableError(f"the server has no prompt for /{command} any more")
+            raise UnsendableError(f"the server no longer has a prompt for /{command}")
         given = prompts.arguments(prompt, args)
         return b'"name":%b,"arguments":%b' % (encode(prompt["name"]), encode(given))
 
 
 def _kept(prompt: dict[str, Any]) -> dict[str, Any]:
-    """What of a prompt is needed to use it."""
+    """Returns the members of a prompt that its use needs."""
     declared = [
         {"name": name, "required": each.get("required")}
         for each in objects(prompt.get("arguments"))
@@ -156,7 +156,7 @@ def _kept(prompt: dict[str, Any]) -> dict[str, Any]:
 
 ERROR_SHOWN = 500
 PORTION = 50
-"""Tools and prompts that are told at once. The host judges each, and all other extensions wait meanwhile."""
+"""Number of tools and prompts that are registered at once. The host checks each, while all other extensions wait."""
 PAUSE_S = 0.001
 """Seconds from one portion to the next."""
 
@@ -188,19 +188,19 @@ class Lists:
         self._declared: frozenset[Purpose] = frozenset()
         self._is_ready = False
         self._untold: list[Message] = []
-        """What the next portions tell, in order."""
+        """The messages of the next portions, in order."""
         self._untold_due = 0.0
 
     @property
     def due_at(self) -> float | None:
-        """When `on_time` is to be called; None if never."""
+        """The time at which to call `on_time`; None if never."""
         due = [each.listing.due_at for each in self._lists.values() if each.listing.due_at is not None]
         if self._untold:
             due.append(self._untold_due)
         return min(due, default=None)
 
     def begin(self, server: ServerInfo, now: float) -> bytes:
-        """Asks for the first lists."""
+        """Requests the first lists."""
         declared = {Purpose.TOOLS: server.has_tools, Purpose.PROMPTS: server.has_prompts}
         self._declared = frozenset(kind for kind, is_declared in declared.items() if is_declared)
         if server.has_prompts:
@@ -226,20 +226,20 @@ class Lists:
         return self._told(messages, now), asked
 
     def _told(self, messages: list[Message], now: float) -> list[Message]:
-        """The next portion of what is to be told, with these behind all that waits."""
+        """Adds messages behind the waiting ones, and returns the next portion."""
         untold = self._untold + messages
         self._untold, self._untold_due = untold[PORTION:], now + PAUSE_S
         return untold[:PORTION]
 
     def refused(self, kind: Purpose, error: Any, now: float) -> list[Message]:
-        """The server answers with an error. Without tools it may not know the request, and need not."""
+        """The server answers with an error. A server without tools need not know the request."""
         code = error.get("code") if isinstance(error, dict) else None
         if code == METHOD_NOT_FOUND and kind not in self._declared:
             return self._told(self._end(kind), now)
         return self.failed(kind, one_line(error_text(error), ERROR_SHOWN), now)
 
     def failed(self, kind: Purpose, why: str, now: float) -> list[Message]:
-        """The server does not give a list, or not to its end. What is registered stays."""
+        """The server does not send a list, or not completely. Registrations stay."""
         return self._told(self._failed(kind, why), now)
 
     def _failed(self, kind: Purpose, why: str) -> list[Message]:
@@ -285,7 +285,7 @@ class Lists:
         return self._requests.send(SentRequest(kind))
 
     def _end(self, kind: Purpose) -> list[Message]:
-        """A list has ended. Behind the last one of the first comes `Ready`."""
+        """A list has ended. `Ready` follows the end of all first lists."""
         self._lists[kind].listing.end()
         if self._is_ready or any(each.listing.stage is ListStage.ASKED for each in self._lists.values()):
             return []

@@ -3,7 +3,7 @@
  * already; zot's own host does not. Knows only the keywords that `s` writes.
  */
 import { isObject } from './json.js';
-/** What is wrong with the value, and where; undefined if it fits. */
+/** Returns what is wrong with the value, and where; undefined if it fits. */
 export function misfit(schema, value, place = '') {
     const wrong = (what) => `${place || 'the arguments'} ${what}`;
     const { type, anyOf } = schema;

@@ -6,7 +6,7 @@ export interface ToolResult {
     isError?: boolean;
 }
 /**
- * What a tool's handler may return: a text, a block, several, a whole result, or nothing.
+ * The return value of a tool's handler: a text, a block, several, a whole result, or nothing.
  * Any other value is given to the model as JSON.
  */
 export type ToolOutput = string | ContentBlock | (string | ContentBlock)[] | ToolResult | object | number | boolean | null | undefined | void;

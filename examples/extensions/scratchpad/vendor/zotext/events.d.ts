@@ -7,7 +7,7 @@ export interface ToolCalled {
     toolName: string;
     args: JsonObject;
 }
-/** What a tool answered. */
+/** The result of a tool. */
 export interface ToolAnswered {
     toolId: string;
     toolName: string;
@@ -44,5 +44,5 @@ export interface Events {
 export type Event<Name extends keyof Events> = {
     event: Name;
 } & Events[Name];
-/** What a handler gets for a frame. Fields that the host left out are empty. */
+/** The value that a handler gets for a frame. Missing fields are empty. */
 export declare function toSubject(frame: EventFrame | EventInterceptFrame): object;

@@ -1,5 +1,5 @@
 /** Events and questions of the host, as handlers and guards get them. */
-/** What a handler gets for a frame. Fields that the host left out are empty. */
+/** The value that a handler gets for a frame. Missing fields are empty. */
 export function toSubject(frame) {
     const { event } = frame;
     switch (event) {

@@ -22,7 +22,7 @@ export class Extension {
         this.version = version;
     }
     // --- the host ---------------------------------------------------------------------------------------------
-    /** What the host said in its `hello_ack`. Known in every handler; throws before. Other code awaits `greeted`. */
+    /** The facts in the host's `hello_ack`. Known in every handler; throws before. Other code awaits `greeted`. */
     get host() {
         const host = this.#conversation?.host;
         if (!host)
@@ -60,15 +60,15 @@ export class Extension {
     interceptTurnStart(guard) {
         return this.#guard('turn_start', guard);
     }
-    /** Judges what the model said before it is shown: `allow()`, `block(reason)` or `rewrite(text)`. */
+    /** Judges a message of the model before it is shown: `allow()`, `block(reason)` or `rewrite(text)`. */
     interceptAssistantMessage(guard) {
         return this.#guard('assistant_message', guard);
     }
-    /** Judges what the user asks: `allow()`, `block(reason)` or `rewrite(text)`. */
+    /** Judges a prompt of the user: `allow()`, `block(reason)` or `rewrite(text)`. */
     interceptUserPrompt(guard) {
         return this.#guard('user_prompt', guard);
     }
-    /** Judges what a tool answered before the model sees it: `allow()`, `block(reason)` or `rewrite(output)`. */
+    /** Judges the result of a tool before the model sees it: `allow()`, `block(reason)` or `rewrite(output)`. */
     interceptToolResult(guard) {
         return this.#guard('tool_result', guard);
     }
@@ -92,7 +92,7 @@ export class Extension {
         this.#registry.shutdownHooks.push(hook);
         return this;
     }
-    // --- speaking: each promise resolves when the frame has left the process ----------------------------------
+    // --- messages: each promise resolves when the frame has left the process ----------------------------------
     /** Shows the user a note. */
     notify(level, message) {
         return this.#say({ type: 'notify', level, message });
@@ -151,7 +151,7 @@ export class Extension {
             void this.#conversation?.send(frame);
         return this;
     }
-    /** What is said before `run` is sent after `ready`. A frame that JSON cannot hold is reported and dropped. */
+    /** Messages before `run` are sent after `ready`. A frame that JSON cannot hold is reported and dropped. */
     async #say(frame) {
         try {
             if (this.#conversation)
@@ -175,7 +175,7 @@ class Greeting {
         this.missed = () => reject(new Error('the conversation ended before the host said hello'));
     });
     constructor() {
-        this.promise.catch(() => { }); // a rejection that is not awaited is no error
+        this.promise.catch(() => { }); // an unawaited rejection is not an error
     }
 }
 function isBuilt(parameters) {

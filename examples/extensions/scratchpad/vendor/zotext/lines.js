@@ -4,7 +4,7 @@
  * `node:readline` also splits at U+2028, U+2029 and a lone CR, which a JSON string may contain. It splits bytes, not
  * characters, so a character that is cut by a chunk's end stays whole.
  */
-/** Bytes of one line. A longer line is dropped. */
+/** Maximum size of a line in bytes. A longer line is dropped. */
 export const LINE_LIMIT = 64 * 1024 * 1024;
 const LF = 10;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

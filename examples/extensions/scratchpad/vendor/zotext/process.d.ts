@@ -7,7 +7,7 @@ export interface RunOptions {
      */
     stopWithinS?: number;
 }
-/** What `serveProcess` needs of an extension. */
+/** The part of an extension that `serveProcess` uses. */
 interface Served {
     readonly name: string;
     converse(link: Link, patience?: Patience): Conversation;

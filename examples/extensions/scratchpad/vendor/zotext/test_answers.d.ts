@@ -4,7 +4,7 @@ import type { JsonObject } from './json.js';
 export interface HostOptions {
     /** Milliseconds for each wait; default 5000. */
     deadlineMs?: number;
-    /** What the host says in `hello_ack`; every field has a default. `features: []` is zot itself. */
+    /** The fields of `hello_ack`; every field has a default. `features: []` is zot itself. */
     host?: {
         zotVersion?: string;
         provider?: string;
@@ -29,7 +29,7 @@ export interface Judged {
     blocked: boolean;
     /** A person has to decide. */
     asks?: true;
-    /** What is added for the model. */
+    /** The text that is added for the model. */
     context?: string;
     reason?: string;
     args?: JsonObject;

@@ -19,17 +19,17 @@ export interface Rewrite<T> {
     readonly verdict: 'rewrite';
     readonly to: T;
 }
-/** What a guard may return. undefined means allow. */
+/** The return value of a guard. undefined means allow. */
 export type Verdict<T = never> = Allow | Block | Ask | AddContext | Rewrite<T> | undefined | void;
-/** It goes on, unchanged. */
+/** The event goes on, unchanged. */
 export declare function allow(): Allow;
-/** Refuses it. The model or the user sees the reason. */
+/** Refuses the event. The model or the user sees the reason. */
 export declare function block(reason: string): Block;
-/** A person has to decide. Where nobody can be asked it is refused, unless the user lets such things pass. */
+/** A person has to decide. If no person can be asked, the event is refused, unless the user lets such events pass. */
 export declare function ask(reason: string): Ask;
-/** It goes on, and the model gets this text behind the prompt, or behind the tool's result. */
+/** The event goes on, and the model gets this text behind the prompt, or behind the tool's result. */
 export declare function addContext(text: string): AddContext;
-/** It goes on, changed: with other arguments, another text or another result, by the point of the guard. */
+/** The event goes on, changed: with other arguments, another text or another result, by the point of the guard. */
 export declare function rewrite<T>(to: T): Rewrite<T>;
 export type VerdictFields = Omit<VerdictFrame, 'type' | 'id'>;
 /**

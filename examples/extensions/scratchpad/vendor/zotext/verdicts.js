@@ -1,23 +1,23 @@
 /** Verdicts of guards, and how several of them are put together. Pure. */
 import { toResult } from './content.js';
 import { isObject } from './json.js';
-/** It goes on, unchanged. */
+/** The event goes on, unchanged. */
 export function allow() {
     return { verdict: 'allow' };
 }
-/** Refuses it. The model or the user sees the reason. */
+/** Refuses the event. The model or the user sees the reason. */
 export function block(reason) {
     return { verdict: 'block', reason };
 }
-/** A person has to decide. Where nobody can be asked it is refused, unless the user lets such things pass. */
+/** A person has to decide. If no person can be asked, the event is refused, unless the user lets such events pass. */
 export function ask(reason) {
     return { verdict: 'ask', reason };
 }
-/** It goes on, and the model gets this text behind the prompt, or behind the tool's result. */
+/** The event goes on, and the model gets this text behind the prompt, or behind the tool's result. */
 export function addContext(text) {
     return { verdict: 'context', text };
 }
-/** It goes on, changed: with other arguments, another text or another result, by the point of the guard. */
+/** The event goes on, changed: with other arguments, another text or another result, by the point of the guard. */
 export function rewrite(to) {
     return { verdict: 'rewrite', to };
 }

@@ -1,4 +1,4 @@
-"""What an extension asks of its host of its own accord, and how it is answered."""
+"""Requests of an extension of its own accord, and their answers."""
 
 from __future__ import annotations
 

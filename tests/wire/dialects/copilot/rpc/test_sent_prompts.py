@@ -1,4 +1,4 @@
-"""What an extension says with `session.send`, and `session.abort`."""
+"""Prompts that an extension sends with `session.send`, and `session.abort`."""
 
 from __future__ import annotations
 

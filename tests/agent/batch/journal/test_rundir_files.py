@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.batch.journal import own_files
+from agent.batch.journal import rundir_files
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import OWN_FOLDERS, OWN_NAMES, RunFolder
-from agent.batch.journal.own_files import SMALL, make_own_folder, open_own, own_lines, read_own
+from agent.batch.journal.rundir_files import SMALL, make_rundir_folder, open_rundir_file, read_rundir_file, rundir_lines
 from supervisor.home.safe_files import replacement
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ def rundir(tmp_path):
 def test_only_a_regular_file_is_opened(rundir, kind, flags):
     MAKE[kind](rundir / "f")
     with pytest.raises(FolderError, match=rf"latest/f: is {kind}, and the batch has a file of its own there: "):
-        open_own(rundir / "f", flags)
+        open_rundir_file(rundir / "f", flags)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in MAKE if kind != "a folder"])
-@pytest.mark.parametrize("own", [2, 3])
-def test_no_folder_on_the_way_is_a_link(rundir, tmp_path, kind, own):
-    names = ["runs", "a"][: own - 1]
+@pytest.mark.parametrize("depth", [2, 3])
+def test_no_folder_on_the_way_is_a_link(rundir, tmp_path, kind, depth):
+    names = ["runs", "a"][: depth - 1]
     at = rundir.joinpath(*names)
     at.parent.mkdir(exist_ok=True)
     if kind == "a link":
@@ -64,7 +64,10 @@ def test_no_folder_on_the_way_is_a_link(rundir, tmp_path, kind, own):
         at.symlink_to(tmp_path / "elsewhere")
     else:
         MAKE[kind](at)
-    for open_ in (lambda: open_own(at / "f", WRITE, own=own), lambda: make_own_folder(at, own=own - 1)):
+    for open_ in (
+        lambda: open_rundir_file(at / "f", WRITE, depth=depth),
+        lambda: make_rundir_folder(at, depth=depth - 1),
+    ):
         with pytest.raises(FolderError, match=rf"{'/'.join(names)}: is {kind}, and the batch has a folder of its own"):
             open_()
     assert kind != "a link" or not os.listdir(tmp_path / "elsewhere")
@@ -73,7 +76,7 @@ def test_no_folder_on_the_way_is_a_link(rundir, tmp_path, kind, own):
 def test_the_path_to_rundir_may_have_links_and_what_is_missing_is_made_for_the_user_alone(rundir):
     before = os.umask(0)
     try:
-        os.close(open_own(rundir / "runs" / "a" / "f", WRITE, own=3))
+        os.close(open_rundir_file(rundir / "runs" / "a" / "f", WRITE, depth=3))
         with replacement(rundir / "batch.json") as file:
             file.write(b"x")
     finally:
@@ -81,24 +84,24 @@ def test_the_path_to_rundir_may_have_links_and_what_is_missing_is_made_for_the_u
     for name, mode in (("runs", 0o700), ("runs/a", 0o700), ("runs/a/f", 0o600), ("batch.json", 0o600)):
         assert stat.S_IMODE((rundir / name).stat().st_mode) == mode, name
     with pytest.raises(FileNotFoundError, match="latest/diffs"):
-        open_own(rundir / "diffs" / "f", own=2)
+        open_rundir_file(rundir / "diffs" / "f", depth=2)
 
 
 def test_a_file_of_a_stranger_is_neither_read_nor_emptied(rundir, monkeypatch):
     (rundir / "f").write_text("secret")
-    monkeypatch.setattr(own_files, "_owners", lambda _rundir: frozenset({-1}))
+    monkeypatch.setattr(rundir_files, "_owners", lambda _rundir: frozenset({-1}))
     with pytest.raises(FolderError, match=rf"latest/f: belongs to user {os.geteuid()}, and you are user "):
-        open_own(rundir / "f", WRITE)
+        open_rundir_file(rundir / "f", WRITE)
     assert (rundir / "f").read_text() == "secret"
 
 
 def test_what_is_read_is_bounded(rundir, monkeypatch):
-    os.truncate(open_own(rundir / "f", WRITE), SMALL + 1)
+    os.truncate(open_rundir_file(rundir / "f", WRITE), SMALL + 1)
     with pytest.raises(FolderError, match="larger than 16 MiB: zot batch has not written it"):
-        read_own(rundir / "f")
-    monkeypatch.setattr(own_files, "LINE_LIMIT", 4)
+        read_rundir_file(rundir / "f")
+    monkeypatch.setattr(rundir_files, "LINE_LIMIT", 4)
     (rundir / "f").write_bytes(b"12345678\n1\n2")
-    assert list(own_lines(rundir / "f")) == [b"1234", b"5678", b"\n", b"1\n", b"2"]
+    assert list(rundir_lines(rundir / "f")) == [b"1234", b"5678", b"\n", b"1\n", b"2"]
 
 
 @pytest.mark.parametrize("kind", ["a link", "a named pipe"])

@@ -15,19 +15,19 @@ from agent.sessions.load import SessionError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from agent.sessions.load import Loaded
+    from agent.sessions.load import LoadedSession
 
 REPLAYS = ("replay", "none")
-"""What a file has as its provider if no provider was asked."""
+"""The providers in files of sessions that asked no provider."""
 ANTHROPIC = "anthropic"
 """The provider whose models cassettes have."""
 
 
-class Opened(msgspec.Struct, frozen=True):
+class OpenedSession(msgspec.Struct, frozen=True):
     """A session that was read, and the file that its next messages go to."""
 
     file: SessionFile
-    loaded: Loaded
+    loaded: LoadedSession
 
     def remarks(self, cwd: str) -> tuple[str, ...]:
         """Lines for the user: what could not be read, what was repaired, and whether another folder than `cwd` is the
@@ -50,8 +50,7 @@ class Opened(msgspec.Struct, frozen=True):
         return found
 
     def provider(self, known: Collection[str]) -> str | None:
-        """The provider of the session's model, which another model is asked of, too; None if there is none among
-        `known`."""
+        """The provider of the session's model, also for another model; None if it is not in `known`."""
         meta = self.loaded.meta
         theirs = ANTHROPIC if meta.provider in ("", *REPLAYS) else meta.provider
         return theirs if meta.model and theirs in known else None
@@ -76,17 +75,16 @@ class Opened(msgspec.Struct, frozen=True):
         )
 
 
-def open_session(path: Path, *, home: Path, cwd: str, fork: bool) -> Opened:
-    """Opens a session, or with `fork` begins a copy of it. Raises `SessionError`, and `SessionBusyError` if another run
-    goes on with it."""
+def open_session(path: Path, *, home: Path, cwd: str, fork: bool) -> OpenedSession:
+    """Opens a session, with `fork` a copy of it. Raises `SessionError`, `SessionBusyError` if another run has it."""
     if not fork:
-        return Opened(*SessionFile.reopen(path))
+        return OpenedSession(*SessionFile.reopen(path))
     from agent.sessions.fork import fork_to_go_on  # most runs copy nothing
 
-    return Opened(*fork_to_go_on(path, home, cwd=cwd))
+    return OpenedSession(*fork_to_go_on(path, home, cwd=cwd))
 
 
-class Asked(msgspec.Struct, frozen=True):
+class SessionChoice(msgspec.Struct, frozen=True):
     """The flags that say which session a run goes on with."""
 
     continue_last: bool
@@ -110,7 +108,7 @@ class Asked(msgspec.Struct, frozen=True):
             raise SessionError("--no-session excludes --continue, --resume and --session, whose file the run writes to")
         return any(asked)
 
-    def open(self, home: Path, cwd: str) -> Opened | None:
+    def open(self, home: Path, cwd: str) -> OpenedSession | None:
         """The session that the run goes on with, if it goes on with one. Raises `SessionError`."""
         if not self.check():
             return None

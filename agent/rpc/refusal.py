@@ -1,4 +1,4 @@
-"""How a handler says that it does not carry out a request."""
+"""The error by which a handler refuses a request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     Code = Literal["no_prompt", "busy"]
 
 
-class RefusedError(Exception):
+class RequestRefusedError(Exception):
     """The request is not carried out; the text says why, and `code` says it to programs, where they need to know."""
 
     def __init__(self, text: str, code: Code | None = None) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from agent.run import steering
-from agent.run.steering import Steering, SteerRefusedError
+from agent.run import steer_queue
+from agent.run.steer_queue import SteerQueue, SteerRefusedError
 from agent.transcript import Image
 
 
 def test_messages_are_taken_in_order():
-    made = Steering()
+    made = SteerQueue()
     made.add("a")
     made.add("b", (Image("image/png", "x"),))
     assert made.has_waiting
@@ -18,9 +18,9 @@ def test_messages_are_taken_in_order():
 
 
 def test_what_waits_is_bounded_in_number_and_size(monkeypatch):
-    monkeypatch.setattr(steering, "WAITING_LIMIT", 2)
-    monkeypatch.setattr(steering, "SIZE_LIMIT", 10)
-    made = Steering()
+    monkeypatch.setattr(steer_queue, "WAITING_LIMIT", 2)
+    monkeypatch.setattr(steer_queue, "SIZE_LIMIT", 10)
+    made = SteerQueue()
     made.add("x" * 100)  # the first has room, however large it is
     with pytest.raises(SteerRefusedError, match="wait already"):
         made.add("y")
@@ -32,7 +32,7 @@ def test_what_waits_is_bounded_in_number_and_size(monkeypatch):
 
 
 def test_after_the_end_nothing_is_taken_and_nothing_waits():
-    made = Steering()
+    made = SteerQueue()
     made.add("a")
     made.close()
     assert not made.has_waiting

@@ -3,7 +3,7 @@
 Below RUNDIR no name is followed as a link, and each is a regular file, or a folder, of the user or of the owner of
 RUNDIR. The path to RUNDIR may have links. All that is made is for the user only: 0700 and 0600, less the umask.
 
-`own` is the number of the last names of a path that lie in RUNDIR: 1 for `RUNDIR/journal.jsonl`, 3 for
+`depth` is the number of the last names of a path that lie in RUNDIR: 1 for `RUNDIR/journal.jsonl`, 3 for
 `RUNDIR/runs/NAME/1.stderr`.
 """
 
@@ -23,55 +23,53 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LINE_LIMIT = 64 << 20
-"""Bytes. A longer line is none of ours; it is not kept in memory."""
+"""Maximum length of a line in bytes. `zot batch` writes no longer one; it is not kept in memory."""
 SMALL = 16 << 20
-"""Bytes of a file that is read as a whole."""
+"""Maximum size of a file that is read as a whole, in bytes."""
 IN_RUNS, IN_DIFFS = 3, 2
-"""`own` of files in `runs/NAME/`, and in `diffs/`."""
+"""`depth` of files in `runs/NAME/`, and in `diffs/`."""
 _OPEN_FILE = os.O_NOFOLLOW | OPEN_SAFELY
 _KINDS = {**SPECIAL, stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder", stat.S_IFREG: "a file"}
 
 
-def open_own(path: Path, flags: int = os.O_RDONLY, *, own: int = 1) -> int:
+def open_rundir_file(path: Path, flags: int = os.O_RDONLY, *, depth: int = 1) -> int:
     """A descriptor of a regular file. With `os.O_CREAT` it makes the file and the folders between RUNDIR and it that
     are missing. Raises `FolderError` for anything else of that name, `OSError`."""
-    return _open(path, flags & ~os.O_TRUNC | _OPEN_FILE, own, is_emptied=bool(flags & os.O_TRUNC))
+    return _open(path, flags & ~os.O_TRUNC | _OPEN_FILE, depth, is_emptied=bool(flags & os.O_TRUNC))
 
 
-def make_own_folder(path: Path, *, own: int = 1) -> None:
-    """Makes a folder in RUNDIR, and those between, if they are missing. Raises `FolderError` for anything else of that
-    name, `OSError`."""
-    os.close(_open(path, OPEN_FOLDER | os.O_CREAT, own))
+def make_rundir_folder(path: Path, *, depth: int = 1) -> None:
+    """Makes a folder in RUNDIR, and missing ones above it. Raises `FolderError` for anything else there, `OSError`."""
+    os.close(_open(path, OPEN_FOLDER | os.O_CREAT, depth))
 
 
-def read_own(path: Path) -> bytes:
+def read_rundir_file(path: Path) -> bytes:
     """A small file as a whole. Raises `FolderError` also for one of more than `SMALL` bytes, `OSError`."""
-    with open(open_own(path), "rb") as file:
+    with open(open_rundir_file(path), "rb") as file:
         text = file.read(SMALL + 1)
     if len(text) > SMALL:
         raise FolderError(f"{path}: is larger than {SMALL >> 20} MiB: zot batch has not written it")
     return text
 
 
-def own_lines(path: Path, *, own: int = 1) -> Iterator[bytes]:
+def rundir_lines(path: Path, *, depth: int = 1) -> Iterator[bytes]:
     """The lines of a file, each with its LF if it has one; one that is longer than `LINE_LIMIT` comes in pieces.
     Raises `FolderError`, `OSError`."""
-    with open(open_own(path, own=own), "rb") as file:
+    with open(open_rundir_file(path, depth=depth), "rb") as file:
         yield from iter(lambda: file.readline(LINE_LIMIT), b"")
 
 
-def own_names(path: Path, *, own: int = 1) -> list[str]:
+def rundir_names(path: Path, *, depth: int = 1) -> list[str]:
     """The names in a folder. Raises `FolderError`, `OSError`."""
-    folder = _open(path, OPEN_FOLDER, own)
+    folder = _open(path, OPEN_FOLDER, depth)
     try:
         return os.listdir(folder)
     finally:
         os.close(folder)
 
 
-def check_own(path: Path, *, is_folder: bool) -> None:
-    """Raises `FolderError` for a name directly in RUNDIR that is none of the batch's, `OSError`. A missing one is
-    right."""
+def check_rundir_entry(path: Path, *, is_folder: bool) -> None:
+    """Raises `FolderError` for an entry of RUNDIR that is there and not the batch's, `OSError`."""
     try:
         found = os.lstat(path)
     except FileNotFoundError:
@@ -79,9 +77,9 @@ def check_own(path: Path, *, is_folder: bool) -> None:
     _check(path, found, _owners(os.stat(path.parent)), is_folder=is_folder)
 
 
-def _open(path: Path, flags: int, own: int, *, is_emptied: bool = False) -> int:
-    at, *names = os.fspath(path).rsplit("/", own)  # no paths below: each run of a batch opens several files
-    if len(names) < own:
+def _open(path: Path, flags: int, depth: int, *, is_emptied: bool = False) -> int:
+    at, *names = os.fspath(path).rsplit("/", depth)  # no paths below: each run of a batch opens several files
+    if len(names) < depth:
         at, names = ".", [at, *names]
     here = os.open(at or "/", OPEN_FOLDER & ~os.O_NOFOLLOW)
     try:
@@ -94,7 +92,7 @@ def _open(path: Path, flags: int, own: int, *, is_emptied: bool = False) -> int:
         fd = _open_name(path, names[-1], flags, here, owners)
     finally:
         os.close(here)
-    if is_emptied:  # only now: until it is opened nobody knows whose file it is
+    if is_emptied:  # only now: before the file is open, its owner is unknown
         os.ftruncate(fd, 0)
     return fd
 

@@ -21,24 +21,24 @@ SEVERAL = 2
 """Replies, or an unknown number of them."""
 
 
-class Measured(msgspec.Struct, frozen=True):
+class RequestTokens(msgspec.Struct, frozen=True):
     tokens: int
-    """Those of a request and its reply, as the provider counted them."""
+    """Tokens of a request and its reply, as the provider counted them."""
     messages: int
-    """The request and its reply are so many messages, the first ones of the conversation."""
+    """The number of messages of the request and its reply, from the first one of the conversation on."""
 
 
-class Meter:
+class TokenMeter:
     """Follows the rows of a file, in their order."""
 
     def __init__(self) -> None:
-        self.last: Measured | None = None
+        self.last: RequestTokens | None = None
         """Of the last request that is known by itself, since the last compaction."""
         self._totals = Totals(0, 0, 0, 0)
         self._replies = 0
         """Since the last totals, without the one that these are of."""
         self._reply_at = 0
-        """So many messages there were with the last of these replies."""
+        """The number of messages with the last of these replies."""
         self._after = ""
         """The role of the last message."""
         self._due: int | None = None
@@ -53,7 +53,7 @@ class Meter:
         if due is None:
             self._replies, self._reply_at = self._replies + 1, count
         elif due:
-            self.last = Measured(due, count)
+            self.last = RequestTokens(due, count)
 
     def totals(self, totals: Totals) -> None:
         spent = {name: getattr(totals, name) - getattr(self._totals, name) for name in TOKENS}
@@ -65,7 +65,7 @@ class Meter:
         if self._after == "user" or (self._after == "tool" and not replies):
             self._due = 0 if replies else tokens
         elif replies == 1 and tokens:
-            self.last = Measured(tokens, self._reply_at)
+            self.last = RequestTokens(tokens, self._reply_at)
 
     def compaction(self, role: str) -> None:
         """Other messages take the place of all before, the last one with this role; "" without messages."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent.sessions.load import load
-from agent.sessions.measured import Measured
 from agent.sessions.rows import Meta, compaction_line, message_line, meta_line, usage_line
+from agent.sessions.token_meter import RequestTokens
 from agent.transcript import Message, Text, ToolCall, ToolResult
 from tests.support.session_files import ID, say, write_session
 from wire.events import Totals
@@ -68,7 +68,7 @@ def measured(tmp_path, rows):
     ids=str,
 )
 def test_what_the_last_request_had(tmp_path, rows, found):
-    assert measured(tmp_path, rows) == Measured(*found)
+    assert measured(tmp_path, rows) == RequestTokens(*found)
 
 
 @pytest.mark.parametrize(
@@ -99,4 +99,4 @@ def test_what_is_not_one_request_for_certain_is_not_taken(tmp_path, rows):
 
 def test_a_conversation_that_was_repaired_before_the_reply_is_not_measured(tmp_path):
     assert measured(tmp_path, "u c u 900 a") is None
-    assert measured(tmp_path, "u 900 a c u") == Measured(900, 2)
+    assert measured(tmp_path, "u 900 a c u") == RequestTokens(900, 2)

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from agent.transcript import Image
 
 WAITING_LIMIT = 100
-"""Most messages that wait."""
+"""Maximum of messages that wait."""
 SIZE_LIMIT = 32 * 1024 * 1024
-"""Most characters of text and of base64 that wait."""
+"""Maximum of characters of text and of base64 that wait."""
 
 
 class SteerRefusedError(Exception):
@@ -19,10 +19,10 @@ class SteerRefusedError(Exception):
 
 
 class SteerTooLateError(SteerRefusedError):
-    """The prompt makes no request any more."""
+    """The prompt makes no more requests."""
 
 
-class Steering:
+class SteerQueue:
     """First in, first out, for one prompt. Once it is closed it takes nothing, and what waits is dropped."""
 
     def __init__(self) -> None:

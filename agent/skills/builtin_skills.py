@@ -18,7 +18,7 @@ DESCRIPTIONS = {
 }
 
 
-def shipped() -> tuple[Skill, ...]:
+def builtin_skills() -> tuple[Skill, ...]:
     """All of them. Raises `OSError` if a file is missing."""
     return tuple(
         Skill(name=name, description=description, body=_body((FOLDER / name / FILE).read_text(encoding="utf-8")))

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agent.sessions.reading.history import Compacted, History
+    from agent.sessions.reading.history import History, SessionSummary
     from agent.sessions.store import SessionInfo
     from agent.transcript import Image
     from wire.events import Totals
@@ -92,7 +92,7 @@ def image_text(image: Image) -> str:
     return f"image, {visible(image.mime_type)[:80]}, {size_text(image_bytes(image))}"
 
 
-def compaction_text(compacted: Compacted) -> str:
+def compaction_text(compacted: SessionSummary) -> str:
     count = len(compacted.messages)
     return (
         f"Compacted: from here on the model sees {count} message{'' if count == 1 else 's'} in place of the "
@@ -101,7 +101,7 @@ def compaction_text(compacted: Compacted) -> str:
 
 
 def fault_text(history: History) -> str:
-    """What is missing from the document; "" if nothing is."""
+    """The parts missing from the document, in words; "" if none is."""
     if not history.fault_count:
         return ""
     first = ", ".join(str(fault.line) for fault in history.faults)

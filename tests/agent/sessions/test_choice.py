@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from agent.sessions.choice import OpenedSession, SessionChoice
 from agent.sessions.file import SessionFile
 from agent.sessions.load import SessionError, load
-from agent.sessions.opening import Asked, Opened
 from agent.sessions.rows import Meta, meta_line
 from tests.support.session_files import ID, short_session, write_session
 
@@ -18,7 +18,7 @@ KNOWN = ("anthropic", "ollama")
 def opened(tmp_path):
     def make(**meta):
         path = write_session(tmp_path, "/one", [meta_line(Meta(id=ID, **meta))])
-        return Opened(SessionFile(path, Meta()), load(path))
+        return OpenedSession(SessionFile(path, Meta()), load(path))
 
     return make
 
@@ -76,7 +76,7 @@ def test_another_model_is_asked_of_the_provider_of_the_session(opened, provider,
     ],
 )
 def test_flags_that_exclude_each_other_are_refused_before_a_file_is_read(given, said):
-    nothing = Asked(continue_last=False, resume=None, session=None, fork=False, keep_session=True)
+    nothing = SessionChoice(continue_last=False, resume=None, session=None, fork=False, keep_session=True)
     assert not nothing.check()
     with pytest.raises(SessionError, match=said):
         replace(nothing, **given).check()
@@ -84,6 +84,6 @@ def test_flags_that_exclude_each_other_are_refused_before_a_file_is_read(given, 
 
 def test_another_folder_is_said(tmp_path):
     path = short_session(tmp_path, "/one", "a", ID)
-    opened = Opened(SessionFile(path, Meta()), load(path))
+    opened = OpenedSession(SessionFile(path, Meta()), load(path))
     assert opened.remarks("/one") == ()
     assert opened.remarks("/two") == ("this session's folder was /one; it goes on in /two",)

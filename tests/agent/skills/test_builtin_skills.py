@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 
+from agent.skills.builtin_skills import DESCRIPTIONS, FILE, FOLDER, builtin_skills
 from agent.skills.read import read_skill
-from agent.skills.shipped import DESCRIPTIONS, FILE, FOLDER, shipped
 from tests.support.zot_process import ROOT, Zot
 
 TEXT = (FOLDER / "write-zot-extension" / FILE).read_text()
@@ -27,7 +27,7 @@ def extensions():
 
 def test_the_program_knows_what_is_in_the_files():
     assert sorted(folder.name for folder in FOLDER.iterdir()) == sorted(DESCRIPTIONS)
-    for skill in shipped():
+    for skill in builtin_skills():
         read, remarks = read_skill((FOLDER / skill.name / FILE).read_bytes(), "", "folder")
         assert (read, remarks) == (skill, [])
 
