@@ -1,4 +1,4 @@
-"""What `--stats` and `--metrics` leave behind, from the run to its report."""
+"""The files of `--stats` and `--metrics`, from the run to its report."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def wait(seconds: float) -> None:
 
 
 def read_for(file, seconds: float) -> bytes:
-    """What comes up to the moment of the fault."""
+    """Returns the output up to the moment of the fault."""
     output, end = b"", time.monotonic() + seconds
     while select.select([file], [], [], max(0.0, end - time.monotonic()))[0]:
         output += os.read(file.fileno(), 1 << 16)

@@ -1,4 +1,4 @@
-"""What clients that were written for zot's rpc read and do, each in the way of one of them.
+"""Clients that were written for zot's rpc, each in the way of one of them.
 
 They send text ids, send `hello` and the prompt without waiting, know no record of ours, take `error` for the end, close
 stdin at `done`, and leave. Some talk over sockets: Node gives its children no pipes.

@@ -1,4 +1,4 @@
-"""What happens to a session when the run, the disk or another run comes in between: at most the message that is being
+"""Faults of the run, the disk or another run, and the session that is left: at most the message that is being
 written is lost, and the next run goes on."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the imports of the API cost a program: little, and nothing of ours but the API."""
+"""The cost of importing the API: little, and no module of ours but the API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OURS = {"wire", "supervisor", "agent", "cli", "zotext"}
 
 
 def modules(code):
-    """What the statement imports, in a fresh Python."""
+    """The modules that the statement imports, in a fresh Python."""
     code = f"import sys; before = set(sys.modules); {code}; print(*sorted(set(sys.modules) - before))"
     argv = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {code}"]
     return set(subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split())

@@ -1,4 +1,4 @@
-"""What a program does that is no engine, or no good one: each is an exception, in time, and leaves nothing behind."""
+"""Programs that are no engine, or a faulty one: each is an exception, in time, and leaves nothing behind."""
 
 from __future__ import annotations
 

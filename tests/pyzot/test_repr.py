@@ -1,4 +1,4 @@
-"""What a runtime and a host are shown as, in whatever state: of use in a log, and never an exception."""
+"""The repr of a runtime and of a host, in whatever state: of use in a log, and never an exception."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What type checkers say of a program that uses the API, and of the API."""
+"""The verdict of type checkers on a program that uses the API, and of the API."""
 
 from __future__ import annotations
 

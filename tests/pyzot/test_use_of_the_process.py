@@ -1,4 +1,4 @@
-"""What a runtime does to the program that embeds it: threads, signals, forks, descriptors, the end of the program."""
+"""Effects of a runtime on the program that embeds it: threads, signals, forks, descriptors, the end of the program."""
 
 from __future__ import annotations
 

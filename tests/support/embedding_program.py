@@ -75,7 +75,7 @@ class Project:
         return said
 
     def asked(self) -> list[str]:
-        """What the model was told last in each request."""
+        """The last message to the model in each request."""
         return [last_text(request.body["messages"][-1]["content"]) for request in self.server.requests]
 
 

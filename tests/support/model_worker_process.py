@@ -124,7 +124,7 @@ class WorkerProcess:
         return self.finish(self.start(**params))
 
     def stderr(self) -> str:
-        """What it printed. Call it after its end."""
+        """Its output. Call it after its end."""
         assert self.process.stderr
         return self.process.stderr.read().decode()
 

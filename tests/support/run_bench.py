@@ -23,7 +23,7 @@ from wire.exit_codes import Status
 
 
 class Bench:
-    """`records` are those of all prompts; `on_record` hears each, and after so many `abort_after` ends the prompt."""
+    """`records` are those of all prompts; `on_record` hears each, and the prompt ends after `abort_after` of them."""
 
     def __init__(self, loop, folder, *replies, budget=None, **options):
         self.records, self.abort, self.steering = [], Abort(), SteerQueue()
@@ -70,7 +70,7 @@ class Bench:
         return [type(record).__name__ for record in self.records]
 
     def users(self):
-        """What the model got as user messages."""
+        """The user messages that the model got."""
         return [text_of(message.content) for message in self.conversation.transcript if message.role == "user"]
 
 

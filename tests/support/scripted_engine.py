@@ -1,4 +1,4 @@
-"""An engine in this process, whose model is a script, and whose notices nobody reads."""
+"""An engine in this process, with a scripted model; its notices are dropped."""
 
 from __future__ import annotations
 

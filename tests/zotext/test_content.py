@@ -1,4 +1,4 @@
-"""What a tool returns becomes content."""
+"""The value that a tool returns becomes content."""
 
 from __future__ import annotations
 

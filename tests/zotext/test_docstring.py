@@ -1,4 +1,4 @@
-"""What a docstring says of parameters."""
+"""Descriptions of parameters, from a docstring."""
 
 from __future__ import annotations
 

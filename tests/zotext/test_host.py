@@ -1,4 +1,4 @@
-"""What an extension knows of its host."""
+"""The facts that an extension has of its host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command answers."""
+"""Responses of commands."""
 
 from __future__ import annotations
 

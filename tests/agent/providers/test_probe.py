@@ -1,4 +1,4 @@
-"""What an answer says of a key."""
+"""The verdict on a key, from the answer of a provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits for the client is bounded, and comes in order."""
+"""The output that waits for the client is bounded, and comes in order."""
 
 from __future__ import annotations
 

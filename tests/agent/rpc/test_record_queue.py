@@ -1,4 +1,4 @@
-"""What waits for a client is joined, and nothing of it is lost."""
+"""Records that wait for a client are joined, and nothing of them is lost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def lines_of(data):
 
 
 def after_fill(*records, prompt="p1"):
-    """The lines that wait after so many bytes that records are joined."""
+    """The lines that wait when there are enough bytes for records to be joined."""
     queue = RecordQueue()
     queue.append_record(FILL, prompt)
     for record in records:

@@ -1,4 +1,4 @@
-"""What each request is answered, in each state of the server. The transcripts are in `transcripts/STATE.txt`.
+"""The answer to each request, in each state of the server. The transcripts are in `transcripts/STATE.txt`.
 
 After a wanted change `python -m tests.agent.rpc.test_requests` writes them anew; read the difference.
 """

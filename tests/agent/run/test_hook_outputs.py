@@ -1,4 +1,4 @@
-"""What guards can say beyond allow, block and rewrite: through whole runs, with real extensions."""
+"""Verdicts of guards beyond allow, block and rewrite: through whole runs, with real extensions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def guarded(place: Path, answers: dict[str, Any], *, failing: int = 0, name: str
 
 
 def asked(place: Path, event: str) -> list[dict[str, Any]]:
-    """What the guard was asked about this event, without the id and the type of the frame."""
+    """The questions to the guard about this event, without the id and the type of the frame."""
     frames = [json.loads(line) for line in (place / "asked").read_text().splitlines()]
     found = [frame for frame in frames if frame["event"] == event]
     return [{k: v for k, v in frame.items() if k not in ("id", "type", "event")} for frame in found]

@@ -1,4 +1,4 @@
-"""What a session that goes on says to the user, and which provider and model it asks."""
+"""The lines that a resumed session shows the user, and which provider and model it asks."""
 
 from __future__ import annotations
 

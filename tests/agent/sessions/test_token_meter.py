@@ -1,4 +1,4 @@
-"""What the last request of a session had, for rows in every order that programs write them in."""
+"""The figures of the last request of a session, for rows in every order that programs write them in."""
 
 from __future__ import annotations
 

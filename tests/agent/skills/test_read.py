@@ -1,4 +1,4 @@
-"""What a skill's file says, and what is wrong with it."""
+"""The fields of a skill's file, and the errors in it."""
 
 from __future__ import annotations
 

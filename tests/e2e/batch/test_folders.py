@@ -1,4 +1,4 @@
-"""What can happen to the folder of a batch, before it begins, while it runs, and between its starts."""
+"""Faults of the folder of a batch, before it begins, while it runs, and between its starts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _events(batch: BatchCommand) -> bytes:
 
 
 def refused(found: Outcome, batch: BatchCommand) -> str:
-    """What is said. Nothing was done."""
+    """Returns the message. Nothing was done."""
     assert (found.status, found.stdout, found.leftovers) == (Status.ERROR.exit_code, b"", []), found
     (line,) = found.stderr.splitlines()
     assert "Traceback" not in line
@@ -336,7 +336,7 @@ def test_the_folder_of_a_template_that_was_killed_in_its_rehearsal_is_deleted(ba
 
 @pytest.mark.parametrize(("flags", "warned"), [(["-j", "2"], 1), (["-j", "1"], 0), (["--workspace", "copy"], 0)])
 def test_tasks_that_write_into_one_folder_are_warned_of_once(batch: Replayed, flags: list[str], warned: int) -> None:
-    """What else counts: agent/batch/opening/test_writers.py."""
+    """Other cases: agent/batch/opening/test_writers.py."""
     found = batch.run("--no-progress", *flags)
     assert found.stderr.count(f"zot batch: 4 tasks may change {batch.zot.cwd}"[:60]) == warned
     if warned:

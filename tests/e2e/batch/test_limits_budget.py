@@ -1,4 +1,4 @@
-"""Whole batches with a budget: nothing starts beyond it, and what nobody has told the cost of counts."""
+"""Whole batches with a budget: nothing starts beyond it, and requests of unknown cost count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a handler of the program may do, and how it ends."""
+"""Handlers of the program: their requests, and their end."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def changed(text: str, *, is_error: bool | None = None, **fields: Any) -> Judgem
 
 
 class Play:
-    """What guards and the tool answer, in this order; then they allow, and it succeeds. With `abort_in` the call is
+    """Answers of guards and the tool, in this order; then they allow, and it succeeds. With `abort_in` the call is
     aborted while guards judge this event, or while the tool runs (`run`)."""
 
     def __init__(self, judged: dict[str, list[Judgement]], results: list[tuple[str, bool]], abort_in: str = "") -> None:

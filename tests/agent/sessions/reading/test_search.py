@@ -1,4 +1,4 @@
-"""What was said is found, in whichever part of a message it stands."""
+"""A search finds text in every part of a message."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 def trust(project: Project) -> None:
-    """What a person does."""
+    """Does as a person would."""
     options = {"project": False, "listing": False, "revoke": None, "yes": True, "as_json": False}
     assert run_trust("my-tool", cwd=str(project.cwd), **options) == 0
 

@@ -1,4 +1,4 @@
-"""What the model is told of extensions."""
+"""The report on extensions that the model gets."""
 
 from __future__ import annotations
 

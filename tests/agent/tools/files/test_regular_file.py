@@ -1,4 +1,4 @@
-"""What is no regular file is refused without waiting."""
+"""Paths of pipes, devices and folders are refused without waiting."""
 
 import os
 import socket
