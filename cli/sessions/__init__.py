@@ -16,7 +16,7 @@ Examples:
     zot session show 3f2a                 what was said in one
     zot session search "race condition"   where something was said
     zot session export 3f2a -o run.html   a page to read or to send
-    zot -r 3f2a -p "go on"                go on with one
+    zot -r 3f2a -p "go on"                resume one
 """
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 class StrictAdmission:
     """Judges the extensions of `dialect`; all others are left as they are. Their seals last: a process that ended is
-    not started again from files that have changed meanwhile."""
+    not restarted from files that have changed meanwhile."""
 
     def __init__(self, home: Path, dialect: str, copy: ProjectCopy | None = None) -> None:
         self.dialect = dialect

@@ -91,9 +91,7 @@ class EventReader:
             figures |= {name: _figures(name, cost) for name, cost in result.extensions.items()}
         notes = [*notes, MISSING]
         if not results:
-            notes.append(
-                "There is no `result` record: the run was cut short, and what its extensions cost is not known."
-            )
+            notes.append("There is no `result` record: the run was cut short, and what its extensions cost is unknown.")
         elif not self._is_done:
             notes.append("The last record is not `done`: the stream is cut off, or was filtered.")
         return RecordedRun(

@@ -87,7 +87,7 @@ COLUMNS = (
 LAST_BEFORE_EXIT = "restarts"
 """The column of the last exit follows this one."""
 AND_THOSE_IN_CLIENT = (
-    "CPU time and memory of an extension in the client program are the program's own, and not known here."
+    "CPU time and memory of an extension in the client program are the program's own, and unknown here."
 )
 
 
