@@ -15,7 +15,7 @@ from supervisor.discovery.discover import discover, read_manifest
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.extension.lifecycle import WorkerState
 from tests.support.host import PRELUDE, QUICK, SOON, Host
-from tests.support.installing import manifest_in
+from tests.support.install_sources import manifest_in
 from tests.support.project_extension import put
 from tests.support.replay_script import Script
 

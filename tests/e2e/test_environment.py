@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.support.hosting import hosting
+from tests.support.host_process import hosting
 from tests.support.project_extension import put
 from tests.support.replay_script import Script
 from wire.exit_codes import Status

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.extension_folder import CHILDREN, extension, folder
-from tests.support.hosting import hosting
+from tests.support.host_process import hosting
 from tests.support.mcp_files import write_servers
 from tests.support.mcp_served_client import McpClient
 from tests.support.patience import PATIENCE_S

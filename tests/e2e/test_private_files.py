@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from tests.support.installing import repository, source
+from tests.support.install_sources import repository, source
 from tests.support.replay_script import Script
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 
-from tests.examples.vendored import ROOT
-from tests.support.forked import run
+from tests.examples.sdk_copies import ROOT
 from tests.support.zot_fixtures import zot
+from tests.support.zot_fork import run
 from wire.settings.mcp_file import parse_mcp
 
 __all__ = ["zot"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tests.fuzz.feeding import failure, serve, workplace
+from tests.fuzz.feeder import failure, serve, workplace
 from tests.fuzz.mutation import Mutator
 from tests.fuzz.target import Failure, Figures
 

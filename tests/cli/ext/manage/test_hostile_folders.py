@@ -11,9 +11,9 @@ import pytest
 
 from supervisor.home.delete_tree import delete
 from supervisor.install.tree import DEEPEST
-from tests.support.forked import run
 from tests.support.hostile_tree import deep, hostile
-from tests.support.installing import commit, contents, repository
+from tests.support.install_sources import commit, contents, repository
+from tests.support.zot_fork import run
 
 
 @pytest.fixture

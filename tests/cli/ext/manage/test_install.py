@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from cli.ext.manage.install import erase_line
-from tests.support.forked import run
 from tests.support.git_server import GitServer, command_lines
-from tests.support.installing import commit, git, repository, source
+from tests.support.install_sources import commit, git, repository, source
+from tests.support.zot_fork import run
 
 
 def test_json_of_an_install_and_a_removal(zot, made):
