@@ -52,7 +52,7 @@ SCRIPTS = {
         [tool_reply([("bash", {"command": "rm -rf build"})]), SAID],
     ],
 }
-"""What the model says to each program of each section, in order; to the runs of a batch by a word of the prompt."""
+"""Replies of the model to each program of each section, in order; to the runs of a batch by a word of the prompt."""
 HOSTED = ("guard", "todo-count")
 
 
