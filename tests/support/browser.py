@@ -20,6 +20,7 @@ import pytest
 from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 FLAGS = (
@@ -180,3 +181,12 @@ class Browser:
         for process in alive:
             process.kill()
         psutil.wait_procs(alive, timeout=5)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    browser = Browser(tmp_path_factory.mktemp("profile"))
+    try:
+        yield browser
+    finally:
+        browser.close()
