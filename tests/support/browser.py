@@ -150,9 +150,9 @@ class Browser:
         self.mouse("mouseMoved", to_x, y, pressed=True)
         self.mouse("mouseReleased", to_x, y, pressed=True, clicks=1)
 
-    def key(self, key: str, *, shift: bool = False) -> None:
+    def key(self, key: str) -> None:
         for kind in ("keyDown", "keyUp"):
-            self.on_page("Input.dispatchKeyEvent", type=kind, key=key, modifiers=8 if shift else 0)
+            self.on_page("Input.dispatchKeyEvent", type=kind, key=key)
 
     def complaints(self) -> list[dict[str, Any]]:
         """Exceptions, console messages and log entries."""
