@@ -49,7 +49,7 @@ def choose(provider: str | None, model: str | None, config: Config, known: Known
     is_ours = theirs in ("", *known.providers)
     settings_provider = (theirs or ANTHROPIC.name) if is_ours else ANTHROPIC.name
     if provider is not None:
-        chosen = _named(provider, known)
+        chosen = _named_provider(provider, known)
     else:
         owner = _owner(model, settings_provider, known) if model else None
         chosen = known.providers[owner or settings_provider]
@@ -66,7 +66,7 @@ def choose(provider: str | None, model: str | None, config: Config, known: Known
     return ProviderChoice(chosen, found, remarks)
 
 
-def _named(provider: str, known: KnownModels) -> Preset:
+def _named_provider(provider: str, known: KnownModels) -> Preset:
     if provider in known.providers:
         return known.providers[provider]
     if provider in known.unusable:

@@ -16,7 +16,7 @@ import pytest
 from cli.version import VERSION
 from supervisor.extension import log as logs
 from tests.support.extension_folder import extension
-from tests.support.hosting import Hosted, hosting
+from tests.support.host_process import Hosted, hosting
 from tests.support.patience import PATIENCE_S
 from tests.support.terminal import Terminal
 from tests.support.zot_process import wait_until

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.embedding_program import FILES, ROOT, last_text, project
 from tests.support.extension_folder import EXAMPLES
-from tests.support.hosting import hosting
+from tests.support.host_process import hosting
 from tests.support.messages_server import stall_midway, text_reply, tool_reply
 from tests.support.zot_process import Zot
 
@@ -52,7 +52,7 @@ SCRIPTS = {
         [tool_reply([("bash", {"command": "rm -rf build"})]), SAID],
     ],
 }
-"""What the model says to each program of each section, in order; to the runs of a batch by a word of the prompt."""
+"""Replies of the model to each program of each section, in order; to the runs of a batch by a word of the prompt."""
 HOSTED = ("guard", "todo-count")
 
 

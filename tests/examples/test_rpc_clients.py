@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.examples.vendored import ROOT
+from tests.examples.sdk_copies import ROOT
 from tests.support.messages_server import (
     MessagesServer,
     error_event,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fuzz.feeding import workplace
+from tests.fuzz.feeder import workplace
 from tests.fuzz.targets import TARGETS
 from wire.manifest import VOCABULARY
 from wire.unknown_fields import HINTED

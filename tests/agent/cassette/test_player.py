@@ -1,4 +1,4 @@
-"""What a player gives for a request, and which files it refuses."""
+"""A player's answers to requests, and the files that it refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the live view draws, without a terminal or a batch."""
+"""The lines of the live view, drawn without a terminal or a batch."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cli.doctor.host_checks import Check, _once_for_all
 from supervisor.harness.findings import FindingLevel
 from tests.support.extension_folder import extension
-from tests.support.hosting import Hosted, hosting
+from tests.support.host_process import Hosted, hosting
 from tests.support.zot_process import wait_until
 from wire import frames
 

@@ -10,8 +10,8 @@ from supervisor.discovery.mcp.servers import expand_variables, read_servers
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.home.config import Config
 from tests.cli.mcp.conftest import entry, write
-from tests.support.forked import run
-from tests.support.installing import source
+from tests.support.install_sources import source
+from tests.support.zot_fork import run
 
 
 def test_nothing_is_said_on_stderr(zot):

@@ -8,7 +8,7 @@ import pytest
 
 from supervisor.registry.definition_size import LARGE
 from tests.cli.mcp.conftest import entry, write
-from tests.support.forked import run
+from tests.support.zot_fork import run
 
 
 def test_a_sound_server_is_told_of_and_stopped(zot, server):

@@ -12,8 +12,8 @@ from agent.sessions.find import find
 from agent.sessions.reading.tree import tree
 from agent.sessions.store import describe, list_sessions
 from cli.sessions.list import ASCII_LINES, draw_tree
-from tests.support.forked import run
 from tests.support.session_files import ID, short_session
+from tests.support.zot_fork import run
 from wire.rpc.sessions import Branch, Session
 
 

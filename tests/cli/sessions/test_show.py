@@ -11,8 +11,8 @@ from agent.sessions.reading.history import read_history
 from agent.sessions.rows import Meta, message_line, meta_line
 from agent.transcript import Message, Text, ToolCall, ToolResult
 from cli.sessions.conversation import lines_of
-from tests.support.forked import run
 from tests.support.session_files import CONVERSATION, HOSTILE, ID, TIME, say, write_session
+from tests.support.zot_fork import run
 from wire.rpc.sessions import Export
 
 SHOWN = """\

@@ -1,4 +1,4 @@
-"""What `zot top` draws, without a terminal or a host."""
+"""The screen of `zot top`, drawn without a terminal or a host."""
 
 from __future__ import annotations
 

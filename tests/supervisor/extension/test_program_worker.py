@@ -110,7 +110,7 @@ def test_a_call_fails_at_once_when_the_program_goes(host, program):
     assert (program.ends, program.extension.state) == (["it has gone"], WorkerState.EXITED)
     assert host.tools() == set()
     assert host.said_of("mine") == []
-    program.say(type="ready")  # nobody listens any more
+    program.say(type="ready")  # the host no longer listens
     program.link.on_lost("again")
     assert program.ends == ["it has gone"]
 

@@ -14,7 +14,7 @@ from supervisor.install.install import install
 from supervisor.install.source import parse_source
 from supervisor.install.update import update
 from tests.support.git_server import GitServer
-from tests.support.installing import Scope, git, repository, shelves
+from tests.support.install_sources import Scope, git, repository, shelves
 
 SECRET = "s3cr3t%40wörd"
 PLAIN = "s3cr3t@wörd"

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from supervisor.discovery.steps import no_steps
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.reload.reloader import Reloader
+from tests.support.extension_versions import Folder, lone, reload, slowly
 from tests.support.host import QUICK, SOON, Host
 from tests.support.lives import is_gone
-from tests.support.reloading import Folder, lone, reload, slowly
 from wire.manifest import parse_manifest
 
 if TYPE_CHECKING:

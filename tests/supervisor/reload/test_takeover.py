@@ -8,9 +8,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from supervisor.extension.lifecycle import WorkerState
+from tests.support.extension_versions import Folder, lone
 from tests.support.host import QUICK, Host
 from tests.support.lives import is_gone
-from tests.support.reloading import Folder, lone
 from wire import frames
 from wire.manifest import parse_manifest
 

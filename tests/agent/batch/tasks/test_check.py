@@ -1,4 +1,4 @@
-"""What tasks name is looked at before anything starts, each thing once."""
+"""The files and folders that tasks name are checked before anything starts, each of them once."""
 
 from __future__ import annotations
 

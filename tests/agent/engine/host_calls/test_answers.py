@@ -1,4 +1,4 @@
-"""What an extension learns and changes by its calls: each from a real process, during a run."""
+"""The answers and effects of an extension's calls, each made by a real process during a run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CALL = ("t1", "ask", {})
 @pytest.fixture
 def ask(run, tmp_path):
     def asking(*calls, **options):
-        """What the process was told, and the run."""
+        """The welcome of the process, the values of the answers to its calls, and the run."""
         ran = run(says("", CALL), says("Done."), programs={"asks": ASKS.format(calls=list(calls))}, **options)
         (result,) = ran.of(events.ToolResult)
         assert not result.is_error, result

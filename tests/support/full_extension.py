@@ -14,7 +14,7 @@ from tests.support.patience import PATIENCE_S
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.hosting import Hosted
+    from tests.support.host_process import Hosted
 
 PROGRAM = """
 held = []
