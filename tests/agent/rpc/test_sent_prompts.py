@@ -185,7 +185,7 @@ for kind, _ in heard():
 
 
 def test_a_client_that_knows_nothing_of_them_takes_none_for_its_own(run, tmp_path):
-    """It sends a prompt and reads up to `done`, whatever `prompt` the records name."""
+    """The client sends a prompt and reads up to `done`, whatever `prompt` the records name."""
     call = ("t1", "bash", {"command": "true"})
     answers = []
 

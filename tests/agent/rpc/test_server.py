@@ -94,7 +94,7 @@ def test_an_abort_ends_the_stream_and_the_next_prompt_runs(tmp_path):
 
 
 def test_requests_are_answered_while_the_model_is_never_slow(tmp_path):
-    """Such as a replayed one; and the client reads at once."""
+    """A replayed model, for example; and the client reads at once."""
 
     class Endless(Stream):
         def take(self):

@@ -36,7 +36,7 @@ def notes(outcome) -> list[str]:
 
 @pytest.mark.parametrize("where", ["prompt", "tool"])
 def test_a_prompt_that_is_sent_from_inside_a_hook(place, where):
-    """It is taken at once and carried out later: neither waits for the other."""
+    """The prompt is taken at once and carried out later: hook and prompt do not wait for each other."""
     place.add("workbench")
     send = {"send": "and then this"}
     if where == "prompt":

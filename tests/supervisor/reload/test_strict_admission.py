@@ -161,7 +161,7 @@ def started(place: Place) -> FoundExtension:
 
 @pytest.mark.parametrize("trusted", [True, False])
 def test_one_with_an_absolute_link_runs_once(tmp_path: Path, trusted: bool):
-    """It starts as the user has said. When it has ended, its present content was not looked at."""
+    """The extension starts as the user has said. It does not start again: its present content is unchecked."""
     elsewhere = tmp_path / "elsewhere.mjs"
     elsewhere.write_text("fine")
     place = Place(tmp_path, WHOLE if not trusted else Consent())

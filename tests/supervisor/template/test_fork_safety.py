@@ -128,7 +128,7 @@ def test_standard_streams_are_new(template: Warm):
 
 
 def test_what_the_template_has_written_is_written_once(template: Warm):
-    """It had a text in its buffer when it began to serve."""
+    """The template had a text in its buffer when it began to serve."""
     assert template.fork("returns", b"text").until_end().code == 0
     with warm() as other:
         assert other.serving().fork("returns", b"text").until_end().code == 0

@@ -316,7 +316,7 @@ for kind, host in heard():
 
 
 def test_a_prompt_of_one_that_says_it_is_still_at_work_is_not_lost(run):
-    """It ends its work longer after the last prompt than one that says nothing is waited for."""
+    """The extension works for longer than zot waits for an extension that does not say so."""
     program = """\
 import time
 hello(events=["idle"])

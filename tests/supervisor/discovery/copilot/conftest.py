@@ -48,7 +48,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cli_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """That of the Copilot CLI."""
+    """The home of the Copilot CLI: not made yet."""
     monkeypatch.setenv("COPILOT_HOME", str(tmp_path / "copilot"))
     return tmp_path / "copilot"
 
