@@ -15,16 +15,20 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
+from supervisor.loop.loop import Loop
 from supervisor.process.table import become_subreaper
 from tests.support import warm_start
 from tests.support.child_pids import child_pids
 from tests.support.expected_skips import ExpectedSkips
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 GRACE_S = 0.25
 """A process that was sent SIGKILL or has lost its pipes takes a moment to be gone; its parent may be gone before it."""
@@ -127,6 +131,13 @@ def describe_and_end(pids: set[int]) -> str:
         except ChildProcessError:
             pass
     return "; ".join(lines)
+
+
+@pytest.fixture
+def loop() -> Iterator[Loop]:
+    loop = Loop()
+    yield loop
+    loop.close()
 
 
 @pytest.fixture(autouse=True)

@@ -29,7 +29,7 @@ the token of its own host."""
 DISMISS_S = 1.0
 STARTS = 2
 OUTBOX = 1024 * 1024
-"""Bytes."""
+"""Maximum of unsent bytes to the reaper."""
 
 
 class ReaperState(Enum):

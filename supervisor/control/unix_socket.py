@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONGEST_PATH = 107 if sys.platform == "linux" else 103
-"""Most bytes of a path in an address, without the final zero."""
+"""Maximum of a path in an address in bytes, without the final zero."""
 BACKLOG = 64
 RETRY_S = 0.02
 """Seconds between two attempts to connect to a socket with a full backlog."""

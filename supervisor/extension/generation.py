@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from wire.dialects.host_calls import HostCall
 
 OVER_LIMITS = "it is over its limits: "
-"""The beginning of the reason of a worker that was ended for its limits."""
+"""Beginning of the reason with which a worker over its limits is ended."""
 REPLACED = "another version of this extension has taken its place"
 
 
@@ -168,7 +168,7 @@ class Generation:
         slot.start(mark, self._env, found=self.found, limits=self.limits, hello_s=hello_s, refusal=refusal)
 
     def refusal(self, worker: Worker) -> str:
-        is_first = self.slots[worker.index].starts == 1  # later ones may start from files that have changed
+        is_first = self.slots[worker.index].starts == 1  # a restart may read changed files
         change = self.found.change_while_starting if is_first else self.found.lasting_change
         return change or self._sink.claims(self.found, worker.claimed)
 
@@ -302,7 +302,7 @@ class Generation:
             self._settle()
 
     def _start_again(self, slot: WorkerSlot, delay_s: float) -> None:
-        """Starts the worker again whose restart was held, unless a user has done so meanwhile."""
+        """Starts a worker whose restart was held, unless a user has started it meanwhile."""
         if slot.worker.state is WorkerState.FAILED and self.state is GenerationState.CURRENT:
             slot.worker.fail_requests_with(f"{slot.worker.failure}; it is restarted in {delay_s:.1f} s")
             slot.refill_later(delay_s)
@@ -361,7 +361,7 @@ class Generation:
         self.state = advance_generation(self.state, GenerationTrigger.PROMOTED)
 
     def called(self, call: HostCall, answer: HostCallAnswer) -> None:
-        """A replaced version may finish its work, but no longer decides about the agent."""
+        """Passes on a worker's call, but refuses calls that steer the agent once this version is replaced."""
         if self.state is GenerationState.DRAINING and isinstance(call, STEERING):
             answer.refuse(REPLACED)
         else:

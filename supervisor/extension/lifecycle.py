@@ -41,7 +41,7 @@ BEST_FIRST = (
     WorkerState.READY, WorkerState.GREETED, WorkerState.SPAWNED, WorkerState.BACKOFF, WorkerState.STOPPING,
     WorkerState.FAILED, WorkerState.EXITED,
 )  # fmt: skip
-"""The states of a worker, the most useful one first."""
+"""The states of a worker, from the most useful to the least."""
 
 
 class Trigger(Enum):

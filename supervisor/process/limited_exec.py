@@ -1,8 +1,8 @@
 """A program: sets the limits of its own process, then becomes another program with the same environment.
 
-It takes the place of the shell of `spawn_limits` if a variable has a name that shells drop. Arguments: most open files,
-most bytes of a file, the file to join a cgroup by (each may be empty), `=` and the value of LC_CTYPE or nothing, then
-the program and its arguments. Imports nothing of zot, and runs with `python -I -S`.
+It replaces the shell of `spawn_limits` if a variable has a name that shells drop. Arguments: maximum of open files,
+maximum size of a file in bytes, the file by which to join a cgroup (each may be empty), `=` and the value of LC_CTYPE
+(or an empty argument), then the program and its arguments. Imports nothing of zot, runs with `python -I -S`.
 """
 
 from __future__ import annotations

@@ -150,11 +150,7 @@ def summary(end: BatchEnd, folder: str, failures: Failures, width: int | None = 
         lines.append(why)
     if failed := failures.lines(width):
         lines += ["", *failed]
-    return [
-        *lines,
-        "",
-        *next_commands(where, end.statuses, example=failures.example, limit=end.limit),
-    ]
+    return [*lines, "", *next_commands(where, end.statuses, example=failures.example, limit=end.limit)]
 
 
 def statuses_text(statuses: Mapping[str, int]) -> str:

@@ -166,12 +166,7 @@ def retries(batch: BatchFigures, links: Links) -> str:
         "Most attempts",
         (TASK, TableColumn("now", is_text=True), TableColumn("attempts"), TableColumn("cost of all")),
         (
-            (
-                links.cell(task.id),
-                _state(task.state.value),
-                number_cell(len(task.attempts), count_label),
-                _cost(task),
-            )
+            (links.cell(task.id), _state(task.state.value), number_cell(len(task.attempts), count_label), _cost(task))
             for task in tried
         ),
     )

@@ -91,7 +91,9 @@ class EventReader:
             figures |= {name: _figures(name, cost) for name, cost in result.extensions.items()}
         notes = [*notes, MISSING]
         if not results:
-            notes.append("There is no `result` record: the run was cut short, and what its extensions cost is unknown.")
+            notes.append(
+                "There is no `result` record: the run was cut short, and the cost of its extensions is unknown."
+            )
         elif not self._is_done:
             notes.append("The last record is not `done`: the stream is cut off, or was filtered.")
         return RecordedRun(
@@ -120,16 +122,9 @@ class EventReader:
     def _end_turn(self, stop: str, error: str) -> None:
         begin, step = self._turn or (self._next(), 0)
         self._turn = None
-        self._add(
-            Happening(
-                begin,
-                self._next() + 1.0,
-                "turn",
-                str(step) if step else "",
-                detail=f"{stop}: {error}" if error else stop,
-                bad=bool(error) or stop not in GOOD_STOPS,
-            )
-        )
+        name, detail = str(step) if step else "", f"{stop}: {error}" if error else stop
+        bad = bool(error) or stop not in GOOD_STOPS
+        self._add(Happening(begin, self._next() + 1.0, "turn", name, detail=detail, bad=bad))
 
     def _end_call(self, result: events.ToolResult) -> None:
         begin, name, extension, told = self._calls.pop(result.id, (self._next(), "tool", result.extension or "", ""))

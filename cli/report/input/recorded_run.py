@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 ABSENT = float("nan")
 """The value in a track for a sample at which the extension did not run."""
-
-
 GOOD_STOPS = frozenset({"", "end_turn", "tool_use", "length"})
 """The stop reasons of turns that ended well; another reason is an error, or `aborted`."""
 
@@ -88,12 +86,7 @@ def figures_of(name: str, counted: Cost | ExtensionStats, **others: Any) -> Exte
 
 
 def agent_facts(
-    model: str,
-    provider: str,
-    ended: tuple[str, int, str] | None,
-    turns: int,
-    tokens: Totals,
-    cost_usd: float | None,
+    model: str, provider: str, ended: tuple[str, int, str] | None, turns: int, tokens: Totals, cost_usd: float | None
 ) -> list[tuple[str, str]]:
     """Label and value of what is known of a run's agent. `ended` has its status, exit code and reason; None if it was
     cut off."""

@@ -8,11 +8,8 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-import pytest
-
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.extension.stalls import Heartbeat
-from supervisor.loop.loop import Loop
 from supervisor.process.stop_policy import Patience
 from supervisor.process.table import read_process
 from tests.support.host import LATER, SOON
@@ -21,6 +18,7 @@ from tests.support.lives import freeze
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from supervisor.loop.loop import Loop
     from tests.support.host import Host
 
 
@@ -127,13 +125,6 @@ class Pinged:
     def ping(self, ping_id: str) -> bool:
         self.pings.append(ping_id)
         return True
-
-
-@pytest.fixture
-def loop():
-    loop = Loop()
-    yield loop
-    loop.close()
 
 
 def test_a_stall_is_reported_once_and_no_ping_follows(loop: Loop):
