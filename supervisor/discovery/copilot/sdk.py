@@ -29,7 +29,7 @@ BOOTSTRAP = Path(__file__).parent / "launch" / "bootstrap.mjs"
 INSTALL = "zot ext install-sdk copilot"
 VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:[-+].*)?")
 PACKAGE_JSON_LIMIT = 1 << 20
-"""Bytes."""
+"""Maximum size in bytes."""
 
 
 class SdkPlace(Enum):

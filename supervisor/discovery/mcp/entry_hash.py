@@ -56,9 +56,9 @@ SCRIPTS = (
 )  # fmt: skip
 """Endings of programs that need no right to be executed."""
 WORDS_LIMIT = 2000
-"""Most parts of words that are looked up as paths."""
+"""Maximum number of parts of words that are looked up as paths."""
 FOLDERS_LIMIT = 8
-"""Most folders in which each of them is looked up."""
+"""Maximum number of folders in which each of them is looked up."""
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+")
 _BETWEEN = re.compile(r"""[\s:;,="'()<>|&{}`\\]+""")
 
