@@ -108,7 +108,7 @@ def test_endless_chatter_does_not_put_off_ready(host: Host):
         host.add("chatty_never_ready", name=f"chatty{number}", timeouts={"ready": 0.6})
     _, seconds = host.timed(host.start)
     assert 0.5 <= seconds < AT_ONCE
-    assert "not ready within 0.6 s of its hello; going on without it" in host.log("chatty0")
+    assert "not ready within 0.6 s of its hello; continuing without it" in host.log("chatty0")
 
 
 def test_slow_registrations_are_merged_late(host: Host):
@@ -135,11 +135,11 @@ def test_bad_tools_are_left_out_one_line_each(host: Host):
     host.start()
     assert host.tools() == {"echo", "good_tool"}
     assert [line for _, line in host.said_of("bad_tools")] == [
-        "tool 'null_schema': schema must be a JSON Schema object, not null; the tool is left out",
-        "tool 'string_schema': schema must be a JSON Schema object, not str; the tool is left out",
-        "tool 'invalid_schema': schema must have type \"object\", not 5; the tool is left out",
-        "tool name '' is not usable: 1 to 128 letters, digits, '_' or '-' are needed; the tool is left out",
-        "tool name 'has spaces' is not usable: 1 to 128 letters, digits, '_' or '-' are needed; the tool is left out",
+        "tool 'null_schema': schema must be a JSON Schema object, not null; the tool is skipped",
+        "tool 'string_schema': schema must be a JSON Schema object, not str; the tool is skipped",
+        "tool 'invalid_schema': schema must have type \"object\", not 5; the tool is skipped",
+        "tool name '' is not usable: 1 to 128 letters, digits, '_' or '-' are needed; the tool is skipped",
+        "tool name 'has spaces' is not usable: 1 to 128 letters, digits, '_' or '-' are needed; the tool is skipped",
         "bad register_tool frame: Object missing required field `name`; ignored",
         "its tool 'read' is hidden: a built-in tool has that name",
     ]
