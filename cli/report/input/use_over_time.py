@@ -83,7 +83,7 @@ class UseOverTime:
             self.add(at, self.offsets[-1], self.host_now, self.now)
 
     def _move_to_tracks(self) -> None:
-        """Appends the rows, one per line, to the tracks, one per extension. Many rows at once take a third of the time."""
+        """Appends the rows, one per line, to the tracks, one per extension; many at once take a third of the time."""
         for name, column in zip(self._columns, zip(*self._rows, strict=True), strict=True) if self._rows else ():
             counted = self._counted.setdefault(name, _UseCounts())
             counted.pad(self._first_row - len(counted.cpu_s))
