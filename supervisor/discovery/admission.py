@@ -39,7 +39,7 @@ class Admission:
     """Examines only extensions of a project, and the user's Copilot extensions. Reads the files of those that the user
     has trusted: a second or two for hundreds of MB. Reads none of the others.
 
-    The seals of Copilot extensions last: one that has ended is not started again from files that have changed. They are
+    The seals of Copilot extensions last: one that has ended is not restarted from files that have changed. They are
     one program in a file that an agent edits; other extensions may keep what they write beside their program."""
 
     def __init__(self, home: Path, consent: Consent, config: Config | None = None) -> None:

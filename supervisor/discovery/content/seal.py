@@ -65,7 +65,7 @@ class Seal:
         self.lasts = lasts
         """Whether it holds for every start of a process, and not only for the first one of each worker."""
         self.unchecked = unchecked
-        """The part of the extension that this does not cover: it must not be started again; "" if it covers all."""
+        """The part of the extension that this does not cover: it must not be restarted; "" if it covers all."""
 
     def for_good(self, unchecked: str = "") -> Seal:
         """The same seal, for every start; with `unchecked` for the first one alone."""
