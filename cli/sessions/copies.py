@@ -38,7 +38,7 @@ def fork(
     Examples:
         zot session fork 3f2a                       the whole session
         zot session fork 3f2a --at 4                its first four messages
-        zot -r "$(zot session fork 3f2a --at 4)" -p "the other way"    … and go on with them
+        zot -r "$(zot session fork 3f2a --at 4)" -p "the other way"    … and resume them
     """
     run_and_exit("fork", lambda: _fork(session, at=at, cwd=cwd, as_json=as_json))
 
@@ -64,7 +64,7 @@ def import_file(
 
     Examples:
         zot session import run.zotsession          into this folder
-        zot -r "$(zot session import run.zotsession)" -p "go on"    … and go on with it
+        zot -r "$(zot session import run.zotsession)" -p "go on"    … and resume it
     """
     run_and_exit("import", lambda: _import(file, cwd=cwd, as_json=as_json))
 
@@ -95,5 +95,5 @@ def _print_new(path: Path, *, as_json: bool) -> int:
         print_json(fields(session_record(info)))
         return 0
     sys.stdout.write(info.id + "\n")
-    say(f'{counted(info.messages, "message")}; go on with: zot -r {short_id(info)} -p "…"')
+    say(f'{counted(info.messages, "message")}; resume it with: zot -r {short_id(info)} -p "…"')
     return 0

@@ -147,7 +147,7 @@ class LiveTop:
                 case control.ErrorReply():
                     self._take_error(reply)
                 case control.Ok() if (name := self._restarting.pop(reply.id, None)) is not None:
-                    self._said = f"{name} is being started again"
+                    self._said = f"{name} is being restarted"
         if any(isinstance(reply, Stats) for reply in replies):
             self._ask_about_one()
         if replies:

@@ -92,7 +92,7 @@ COLUMNS = (
     _column("p99", "P99ms", 6, "p99_ms", number_format.milliseconds, "99 % answered within"),
     _column("tokens", "TOKENS", 6, "definition_tokens", _number_or_dash, "definitions of its tools"),
     _column("restarts", "RST", 4, "restarts", number_format.number, "restarts"),
-    _column("since", "SINCE", 6, "uptime_s", number_format.duration, "up for so long, newest first", down=False),
+    _column("since", "SINCE", 6, "uptime_s", number_format.duration, "time since its start, newest first", down=False),
 )
 BY_KEY = {column.key: column for column in COLUMNS}
 SORT_KEYS = tuple(column.key for column in COLUMNS if not column.history)

@@ -187,7 +187,7 @@ def fold(
             return replace(judgement, missing=missing, blocked_by=extension, reason=reason)
         return replace(judgement, missing=missing)
     if verdict.kind is VerdictKind.ASK and not let_asked_pass:
-        reason = f"guard {extension} wants a person to decide, and nobody can be asked here"
+        reason = f"guard {extension} wants a person to decide, and no user can be asked here"
         return replace(
             judgement, blocked_by=extension, reason=f"{verdict.reason} ({reason})" if verdict.reason else reason
         )

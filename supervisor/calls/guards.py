@@ -164,7 +164,7 @@ def _report_outputs(extension: Extension, event: Event, verdict: GuardVerdict) -
             tell("asked", f"wants a person to decide on {_subject(event)}{why}; allowed (--allow-asked)")
         else:
             extension.account.blocks += 1
-            end = "refused, since nobody can be asked; --allow-asked lets such things pass"
+            end = "refused, since no user can be asked; --allow-asked lets such things pass"
             tell("asked", f"wants a person to decide on {_subject(event)}{why}; {end}")
             return
     elif verdict.reason:

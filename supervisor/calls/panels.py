@@ -104,7 +104,7 @@ class Panels:
         panel = self._panels.get(key)
         if panel is None:
             if sum(1 for name, _ in self._panels if name == extension.name) >= PANELS_LIMIT:
-                return f"it has {PANELS_LIMIT} panels open, and may not have more"
+                return f"it has {PANELS_LIMIT} panels open, the maximum"
             panel = OpenPanel(
                 extension, worker, asked.id, TokenBucket(self._loop.clock(), RENDERS_BURST, RENDERS_PER_SECOND)
             )

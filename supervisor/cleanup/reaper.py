@@ -152,9 +152,7 @@ class Reaper:
 
     def _lose(self, reason: str) -> None:
         self.state = ReaperState.LOST
-        self.error = (
-            f"no reaper: {reason}; if this host is killed, what its extensions left is ended at the next start of zot"
-        )
+        self.error = f"no reaper: {reason}; if this host is killed, the next start of zot kills leftover processes"
         if self._on_error is not None:
             self._on_error(self.error)
         if self._child is not None:

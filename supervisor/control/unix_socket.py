@@ -89,7 +89,7 @@ def connect(path: Path, timeout_s: float) -> socket.socket:
         with _address(path) as address:
             while not _connects(connection, address):
                 if time.monotonic() >= deadline:
-                    raise TimeoutError(f"it has taken no new client for {timeout_s:g} s")
+                    raise TimeoutError(f"it has accepted no new client for {timeout_s:g} s")
                 time.sleep(RETRY_S)
     except ConnectionRefusedError:
         connection.close()

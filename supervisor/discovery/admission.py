@@ -39,7 +39,7 @@ class Admission:
     """Examines only extensions of a project, and the user's Copilot extensions. Reads files only of extensions that the
     user has trusted: a second or two for hundreds of MB.
 
-    The seals of Copilot extensions hold for each later start: one that has ended is not started again from changed
+    The seals of Copilot extensions hold for each later start: one that has ended is not restarted from changed
     files, since an agent edits its one file. Other extensions may write files beside their program."""
 
     def __init__(self, home: Path, consent: Consent, config: Config | None = None) -> None:

@@ -172,7 +172,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
         if self.seal is None or not self.seal.lasts:
             return ""
         if self.seal.unchecked:
-            return f"it is not started again in a run with --copilot: {self.seal.unchecked}"
+            return f"it is not restarted in a run with --copilot: {self.seal.unchecked}"
         return self.change
 
     @property

@@ -126,7 +126,7 @@ class TrustFile:
 
     def _damaged(self, why: str) -> TrustError:
         return TrustError(
-            f"{self.path} is damaged, nothing is trusted: {why}; mend it, or remove it and trust again what you need"
+            f"{self.path} is damaged, nothing is trusted: {why}; fix it, or remove it and trust again what you need"
         )
 
     def _unwritable(self, error: OSError) -> TrustError:

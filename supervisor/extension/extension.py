@@ -128,7 +128,7 @@ class Extension:
 
     @property
     def is_settled(self) -> bool:
-        """The first start is over, with or without success. It stays True while workers are started again."""
+        """The first start is over, with or without success. It stays True while workers are restarted."""
         return self._generation.is_settled
 
     @property
@@ -275,12 +275,12 @@ class Extension:
     # --- end ------------------------------------------------------------------------------------------------
 
     def forgo_restarts(self) -> None:
-        """From now on no worker is started again."""
+        """From now on no worker is restarted."""
         for generation in self.generations:
             generation.forgo_restarts()
 
     def retire(self) -> dict[Stoppable, Iterable[Process]]:
-        """From now on no worker is started again, and the caller must end the workers. Returns each worker with the
+        """From now on no worker is restarted, and the caller must end the workers. Returns each worker with the
         processes that it is known to have left, without its own process."""
         self.handover.answer(ReloadOutcome(self.name, "kept", "the host is stopping"))
         return {worker: known for generation in self.generations for worker, known in generation.retire().items()}

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 class RestartGate:
-    """Whether a worker whose start has failed is started again. A host that may end soon holds such restarts."""
+    """Whether a worker whose start has failed is restarted. A host that may end soon holds such restarts."""
 
     def __init__(self) -> None:
         self.is_held = False
         self._waiting: list[Callable[[], None]] = []
 
     def hold(self) -> None:
-        """Until `release`, a worker that was never ready is not started again."""
+        """Until `release`, a worker that was never ready is not restarted."""
         self.is_held = True
 
     def add(self, start_again: Callable[[], None]) -> None:

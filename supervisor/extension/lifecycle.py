@@ -97,7 +97,7 @@ class GenerationState(Enum):
     CURRENT = "current"
     """Its workers get all requests and events."""
     DRAINING = "draining"
-    """Its workers finish their pending requests, or are being stopped. None is started again."""
+    """Its workers finish their pending requests, or are being stopped. None is restarted."""
     GONE = "gone"
     """All its processes have ended."""
 

@@ -115,7 +115,7 @@ class Notices:
 
     def _log_left_out(self) -> None:
         if self._remarks_left_out:
-            self._log.add(f"{self._remarks_left_out} more such lines were left out here")
+            self._log.add(f"{self._remarks_left_out} more such lines were skipped here")
             self._remarks_left_out = 0
 
     def note(self, frame: frames.Notify) -> None:
@@ -135,7 +135,7 @@ class Notices:
 
     def log_failed(self, reason: str) -> None:
         """Warns that the log cannot be written."""
-        self.tell("warning", f"{reason}; what it says on stderr is not kept")
+        self.tell("warning", f"{reason}; its stderr is not kept")
 
     def close(self) -> None:
         self._log_left_out()
@@ -166,7 +166,7 @@ def exit_message(
 ) -> ExitMessage:
     """Returns the notice about a worker that has ended for `reason`. `full_reason` is `reason` with the number of
     pending requests. `last_words` is the error or the last lines of its stderr, as the end of a sentence.
-    With `is_silent` the message does not say why the worker is not started again."""
+    With `is_silent` the message does not say why the worker is not restarted."""
     place = f" (log: {log})"
     if isinstance(decision, GiveUp):
         last = exit_status if ending.cause is EndCause.EXIT else reason
@@ -175,9 +175,9 @@ def exit_message(
     if isinstance(decision, RestartIn):
         wait = f"{decision.delay_s:.1f} s"
         kind: NoticeKind = "limit" if ending.cause is EndCause.OVER_LIMIT else "exited"
-        evidence = f"{last_words}; starting it again in {wait}{place}"
-        return ExitMessage(kind, full_reason, evidence, f"{reason}{last_words}; it is started again in {wait}")
-    then = "" if is_silent else f"; not started again: {decision.why}"
+        evidence = f"{last_words}; restarting it in {wait}{place}"
+        return ExitMessage(kind, full_reason, evidence, f"{reason}{last_words}; it is restarted in {wait}")
+    then = "" if is_silent else f"; not restarted: {decision.why}"
     kind = "exited" if ending.was_ready and ending.cause is EndCause.EXIT else "failed"
     if ending.cause is EndCause.OVER_LIMIT:
         kind = "limit"

@@ -1,4 +1,4 @@
-"""A worker that is part of the program in which this host runs. It has no process, and is never started again."""
+"""A worker that is part of the program in which this host runs. It has no process, and is never restarted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wire.dialects.base import Dialect, HostInfo, Setup
 
 HOST_STOPS = "the host stops"
-ONLY_ITS_PROGRAM = "it lives in the client program, and only that program can start it again"
+ONLY_ITS_PROGRAM = "it lives in the client program, and only that program can restart it"
 
 
 class OnlyItsProgramError(Exception):

@@ -1,4 +1,4 @@
-"""Whether and when a worker that has ended is started again. Pure: the caller gives the time and a random number."""
+"""Whether and when a worker that has ended is restarted. Pure: the caller gives the time and a random number."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from wire.manifest import Restart as Policy
 
 NEVER_AGAIN = 125
-"""Exit code with which a program asks not to be started again."""
+"""Exit code with which a program asks not to be restarted."""
 HEALTHY_AFTER_S = 300.0
 """Seconds after which a worker that got ready is healthy: earlier exits are forgotten."""
 JITTER = 0.25
@@ -88,7 +88,7 @@ def decide(
     policy: Policy, history: PastExits, ending: WorkerEnding, *, now: float, dice: float, stop_on_limit: bool = False
 ) -> tuple[Decision, PastExits]:
     """Decides what follows the end of a worker at time `now`. Also returns the history with this exit. `dice` is a
-    random number from 0 to 1. With `stop_on_limit` a worker over its limits is not started again."""
+    random number from 0 to 1. With `stop_on_limit` a worker over its limits is not restarted."""
     if ending.was_ready and ending.uptime_s >= HEALTHY_AFTER_S:
         history = PastExits()
     recent = (*(at for at in history.exits if now - at < policy.window_s), now)

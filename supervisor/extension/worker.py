@@ -54,7 +54,7 @@ class WorkerOwner(Protocol):
         """The registrations of the worker changed, or it said hello."""
 
     def refusal(self, worker: Worker) -> str:
-        """Why the hello of the worker is refused; "" if it is accepted. A refused worker is not started again."""
+        """Why the hello of the worker is refused; "" if it is accepted. A refused worker is not restarted."""
 
     def got_ready(self, worker: Worker) -> None: ...
 
@@ -226,7 +226,7 @@ class Worker:
             self.give_up(refusal, EndCause.UNSTARTABLE)
             return
         if hello.name != self._owner.name:
-            self._owner.log.add(f"calls itself {hello.name[:80]!r}; known here by its manifest's name")
+            self._owner.log.add(f"calls itself {hello.name[:80]!r}; zot uses its manifest's name")
         self.said_hello = hello
         self.registry.claimed = frozenset(self.claimed)
         self.can_ping = "ping" in (hello.capabilities or ())
@@ -268,9 +268,9 @@ class Worker:
         """Only logs it if silence counts as ready: many programs never send `ready`. Else warns: lists are missing."""
         within = f"within {self.timeouts.ready:g} s of its hello"
         if self._is_ready_by_silence:
-            self._owner.log.add(f"not ready {within}; going on without it")
+            self._owner.log.add(f"not ready {within}; continuing without it")
         else:
-            self._notices.warn("ready", f"has not listed all that it offers {within}; going on with what it has listed")
+            self._notices.warn("ready", f"has not listed all that it offers {within}; using what it has listed")
 
     def _on_ready(self, _frame: frames.Ready) -> None:
         self._become_ready(Readiness.SAID)

@@ -69,7 +69,7 @@ HOST = (
         "sampling_cpu_seconds",
         "counter",
         "seconds",
-        "Of it, spent on looking at processes.",
+        "Processor time for sampling processes.",
         lambda host: host.sampling_cpu_s,
     ),
     _host("resident_memory_bytes", "gauge", "bytes", "Of the host itself.", lambda host: host.rss_bytes),
@@ -78,7 +78,7 @@ HOST = (
 )
 EXTENSION = (
     _extension(
-        "up", "gauge", "", "1 if it can be asked things.", lambda ext: ext.state in ("ready", "greeted", "reloading")
+        "up", "gauge", "", "1 if it accepts requests.", lambda ext: ext.state in ("ready", "greeted", "reloading")
     ),
     _extension("cpu_seconds", "counter", "seconds", "Of all its processes so far.", lambda ext: ext.cpu_s),
     _extension("resident_memory_bytes", "gauge", "bytes", "Of its process trees.", lambda ext: ext.rss_bytes),
@@ -113,7 +113,7 @@ EXTENSION = (
         "Of these, exits that the host had not asked for.",
         lambda ext: ext.unexpected_exits,
     ),
-    _extension("restarts", "counter", "", "Times that it was started again.", lambda ext: ext.restarts),
+    _extension("restarts", "counter", "", "Times that it was restarted.", lambda ext: ext.restarts),
     _extension("limit_breaches", "counter", "", "Times that a limit was enforced.", lambda ext: ext.limit_breaches),
     _extension("dropped_events", "counter", "", "Events that it missed.", lambda ext: ext.events_dropped),
     _extension("dropped_notes", "counter", "", "Notes that were not shown.", lambda ext: ext.notes_dropped),

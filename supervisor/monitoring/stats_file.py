@@ -153,7 +153,7 @@ class StatsFile:
             self._file.append(line)
         except OSError as error:
             self._full_at = -inf  # the next line has all figures
-            lost = "what comes meanwhile is not in it" if self._file.is_open else "nothing more is written to it"
+            lost = "it misses what happens meanwhile" if self._file.is_open else "nothing more is written to it"
             self._report(f"cannot write {self._path}: {error.strerror}; {lost}")
 
     def _rotate(self) -> None:

@@ -23,13 +23,13 @@ def main(open_files: str, file_bytes: str, join_file: str, lc_ctype: str, *argv:
             if value:
                 resource.setrlimit(kind, (int(value), int(value)))
         except (OSError, ValueError, OverflowError):
-            _warn(f"could not limit {what} to {shown}; goes on without")
+            _warn(f"could not limit {what} to {shown}; continues without")
     if join_file:
         try:
             with open(join_file, "w") as file:
                 file.write(f"{os.getpid()}\n")
         except OSError:
-            _warn(f"could not join the cgroup {os.path.dirname(join_file)}; goes on outside")
+            _warn(f"could not join the cgroup {os.path.dirname(join_file)}; continues outside")
     # Python has changed these in its own process, and the program would inherit that.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)

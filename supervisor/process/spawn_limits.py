@@ -32,7 +32,7 @@ SHELL = "/bin/sh"
 BLOCK = 512
 """Unit of `ulimit -f` in bytes: in POSIX, and in dash, busybox and bash when they are called `sh`."""
 MIB = 1024 * 1024
-JOIN = '{ echo $$ > "$0"; } 2>/dev/null || echo "zot: could not join the cgroup ${0%/*}; goes on outside" >&2'
+JOIN = '{ echo $$ > "$0"; } 2>/dev/null || echo "zot: could not join the cgroup ${0%/*}; continues outside" >&2'
 RUN = 'exec "$@"'
 SHELL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 LIMITED_EXEC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "limited_exec.py")
@@ -106,7 +106,7 @@ def limit_command(argv: Sequence[str], confinement: Confinement, env: Mapping[st
 
 def _limit(flag: str, value: int, what: str) -> str:
     """Sets the soft and the hard limit, so that the child cannot raise it again."""
-    return f'ulimit -{flag} {value} 2>/dev/null || echo "zot: could not limit {what} to {value}; goes on without" >&2'
+    return f'ulimit -{flag} {value} 2>/dev/null || echo "zot: could not limit {what} to {value}; continues without" >&2'
 
 
 def _python(confinement: Confinement) -> list[str]:

@@ -202,7 +202,7 @@ class Checkers:
         """Why no checker gets this check; "" if one does."""
         broken_off = self._broken_off.get(check.extension, {})
         if hash(check.schema) not in broken_off and len(broken_off) >= BROKEN_OFF_LIMIT:
-            return f"the checks of {BROKEN_OFF_LIMIT} of its schemas had to be broken off"
+            return f"the checks of {BROKEN_OFF_LIMIT} of its schemas had to be stopped"
         return broken_off.get(hash(check.schema), "")
 
     def cancel_pending(self, reason: str) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 class StrictAdmission:
     """Judges the extensions of `dialect`; all others are left as they are. The seals hold for each later start: a
-    process that ended is not started again from changed files."""
+    process that ended is not restarted from changed files."""
 
     def __init__(self, home: Path, dialect: str, copy: ProjectCopy | None = None) -> None:
         self.dialect = dialect

@@ -126,7 +126,7 @@ class Template:
         self._deaths = 0 if self._connection.has_served else self._deaths + 1
         self._connection = None
         if not self._refusal and self._deaths >= DEATHS:
-            self._refusal = f"{reason} (the template died {self._deaths} times without a fork: it is not started again)"
+            self._refusal = f"{reason} (the template died {self._deaths} times without a fork: it is not restarted)"
         if self._refusal:
             self._fail_all(SpawnError(self._refusal))
         else:

@@ -106,7 +106,7 @@ class _TrustActions:
             raise UnableError(f"{self._project} has no extensions of its own: {nowhere}")
         for extension in found:
             if not extension.manifest.is_enabled:
-                complain(NAME, f"{extension.manifest.name} is disabled, and left out")
+                complain(NAME, f"{extension.manifest.name} is disabled, and skipped")
         return [extension for extension in found if extension.manifest.is_enabled]
 
     def find(self, what: str) -> FoundExtension:

@@ -138,7 +138,7 @@ def _state(state: str) -> Cell:
 
 def _cost(task: TaskFigures) -> Cell:
     cost = task.cost_usd
-    return Cell("not known" if task.attempts else "-") if cost is None else number_cell(cost, dollars)
+    return Cell("unknown" if task.attempts else "-") if cost is None else number_cell(cost, dollars)
 
 
 def retries(batch: BatchFigures, links: Links) -> str:

@@ -90,7 +90,7 @@ def agent_facts(
 ) -> list[tuple[str, str]]:
     """Label and value of what is known of a run's agent. `ended` has its status, exit code and reason; None if it was
     cut off."""
-    outcome = "not known: the recording ends before the run" if ended is None else f"{ended[0]} (exit {ended[1]})"
+    outcome = "unknown: the recording ends before the run" if ended is None else f"{ended[0]} (exit {ended[1]})"
     if ended is not None and ended[2]:
         outcome += f": {ended[2]}"
     cached = f", {count_text(tokens.cache_read)} of them from the cache" if tokens.cache_read else ""

@@ -108,7 +108,7 @@ def _finish(reader: StatsReader | EventReader | None, shown: str, notes: list[st
 
 def _note_cut_line(line: bytes, number: int, error: InputError) -> str:
     if line.endswith(b"\n"):
-        return f"The last line (line {number}) cannot be read ({error}) and is left out."
+        return f"The last line (line {number}) cannot be read ({error}) and is skipped."
     return (
         f"The last line (line {number}) is cut off: whatever wrote the file was ended in the middle of it. "
         "Everything before it is shown."

@@ -84,7 +84,7 @@ COLUMNS = (
 """The columns after the name and the state, in the order of the page. The first two get small lines from the script."""
 LAST_BEFORE_EXIT = "restarts"
 """The column of the last exit follows this one."""
-IN_CLIENT_NOTE = "CPU time and memory of an extension in the client program are the program's own, and not known here."
+IN_CLIENT_NOTE = "CPU time and memory of an extension in the client program are the program's own, and unknown here."
 
 
 def costs(figures: Sequence[ExtensionFigures], ids: dict[str, str]) -> str:

@@ -33,7 +33,7 @@ def tiles(recording: RecordedRun, series: Series | None) -> tuple[Tile, ...]:
     )
     seconds = recording.duration_s
     return (
-        Tile("Duration", "not known" if seconds is None else elapsed(seconds), _samples(recording)),
+        Tile("Duration", "unknown" if seconds is None else elapsed(seconds), _samples(recording)),
         Tile(
             "Extensions",
             count_text(len(figures)),

@@ -65,7 +65,7 @@ class Seal:
         self.lasts = lasts
         """Whether the seal holds for every start of a process, not only for the first one of each worker."""
         self.unchecked = unchecked
-        """A part that the seal does not cover: then the extension must not start again; "" if it covers all."""
+        """A part that the seal does not cover: then the extension must not be restarted; "" if it covers all."""
 
     def for_good(self, unchecked: str = "") -> Seal:
         """The same seal for every start; with `unchecked` only for the first one."""

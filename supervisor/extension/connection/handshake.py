@@ -11,7 +11,7 @@ from enum import Enum
 IDLE_IS_READY_S = 0.25
 """Seconds without a frame, after the hello, that count as `ready`."""
 NO_NAME = "its hello has no name"
-MUTE = "closed its stdout and can say nothing more"
+MUTE = "closed its stdout; it can send nothing more"
 
 
 class Readiness(Enum):

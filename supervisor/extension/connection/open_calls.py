@@ -100,7 +100,7 @@ class OpenCalls:
         """Passes a call to its handler. If the handler raises, the call is refused."""
         key = called.key
         if key in self._open:
-            self._remark(f"asks its host for {_name(called.call)} under a key that is in use; ignored")
+            self._remark(f"asks its host for {_name(called.call)} with an id that is in use; ignored")
             return
         self._open[key] = answer = HostCallAnswer(self, key)
         if len(self._open) > OPEN_LIMIT:

@@ -180,7 +180,7 @@ class PendingRequests:
         pending = self.pending.pop(frame.id, None)
         if pending is None:
             self._complaints.remark(
-                f"an answer to {frame.id[:80]!r}, which nobody waits for (late, repeated or unknown); ignored"
+                f"an answer to {frame.id[:80]!r}, which no request waits for (late, repeated or unknown); ignored"
             )
             return
         pending.value = frame

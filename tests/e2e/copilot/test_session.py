@@ -107,7 +107,7 @@ def test_what_is_sent_when_the_run_is_over_is_lost_and_both_read_so(each_sdk):
     outcome = each_sdk.run(DONE).check(Status.OK)
     assert outcome.warnings == ["zot: extension later: a prompt that it sends came after the end, and is lost"]
     log = (each_sdk.zot.home / "logs" / "ext-later.log").read_text()
-    assert "refused: session.send: the run has ended: it takes no prompts any more" in log
+    assert "refused: session.send: the run has ended: it takes no more prompts" in log
 
 
 @pytest.mark.slow

@@ -150,7 +150,7 @@ def test_a_kill_closes_the_link(host, program):
 
 
 def test_the_host_does_not_restart_it(host, program):
-    with pytest.raises(OnlyItsProgramError, match="only that program can start it again"):
+    with pytest.raises(OnlyItsProgramError, match="only that program can restart it"):
         host.supervisor.restart("mine")
     assert program.extension.state is WorkerState.READY
 
@@ -160,7 +160,7 @@ def test_a_reload_keeps_it(host, program):
     host.reloader.begin("mine", outcomes.extend)
     host.until(lambda: outcomes)
     assert outcomes[0].outcome == "kept"
-    assert "only that program can start it again" in outcomes[0].reason
+    assert "only that program can restart it" in outcomes[0].reason
     assert program.extension.state is WorkerState.READY
 
 

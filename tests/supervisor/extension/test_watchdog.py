@@ -1,4 +1,4 @@
-"""A worker that answers no ping hangs: it is ended and started again."""
+"""A worker that answers no ping hangs: it is ended and restarted."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_worker_without_a_pong_is_ended_and_started_again(host: Host):
     host.start()
     assert host.text("hush", text="x") == "x"
     host.until(lambda: host.is_restarted("pinged"))
-    assert host.said_of("pinged")[0][1].startswith("it hangs: no pong within 0.2 s of a ping; starting it again in ")
+    assert host.said_of("pinged")[0][1].startswith("it hangs: no pong within 0.2 s of a ping; restarting it in ")
     before = host.cost("pinged").frames_in
     host.until(lambda: host.cost("pinged").frames_in >= before + 3)  # the new one is pinged too
     assert host.cost("pinged").restarts == 1

@@ -158,7 +158,7 @@ def test_a_template_that_holds_what_forks_must_not_share_is_refused(holds: str, 
         error = made.fork("returns").until_end()
         assert "UnfitError" in str(error)
         assert reason in str(error)
-        assert "it is not started again" in str(error)
+        assert "it is not restarted" in str(error)
 
 
 def test_the_command_of_a_fork_is_that_of_the_template(template: Warm):
