@@ -76,22 +76,20 @@ def test_a_program_that_cannot_be_started_says_why(host: Host, manifest: dict, l
     assert host.extension("broken").child is None
 
 
-def test_a_script_whose_interpreter_is_missing_says_so(host: Host):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("#!/no/such/interpreter\n", "its interpreter '/no/such/interpreter' (first line, after #!) does not exist"),
+        ("echo hi\n", "not a program for this machine (a script needs a #! line)"),
+    ],
+)
+def test_a_script_without_an_interpreter_says_so(host: Host, text: str, said: str):
     script = host.folder / "script"
-    script.write_text("#!/no/such/interpreter\n")
+    script.write_text(text)
     script.chmod(0o755)
     host.add("echo", name="broken", exec=str(script))
     host.start()
-    assert "its interpreter '/no/such/interpreter' (first line, after #!) does not exist" in only_line(host, "broken")
-
-
-def test_a_text_file_without_an_interpreter_line_says_so(host: Host):
-    script = host.folder / "script"
-    script.write_text("echo hi\n")
-    script.chmod(0o755)
-    host.add("echo", name="broken", exec=str(script))
-    host.start()
-    assert "not a program for this machine (a script needs a #! line)" in only_line(host, "broken")
+    assert said in only_line(host, "broken")
 
 
 def test_without_ready_silence_counts_as_ready(host: Host):
