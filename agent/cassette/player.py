@@ -90,7 +90,7 @@ class CassettePlayer:
         """
         if not self.remaining:
             recorded = counted(len(self._exchanges), "exchange")
-            raise CassetteError(f"cassette {self._path} ends after {recorded}, but the run goes on; {self._advice}")
+            raise CassetteError(f"cassette {self._path} ends after {recorded}, but the run continues; {self._advice}")
         names = PlaceholderNames.of(params, cwd=self._cwd, home=self._home, places=self._places)
         exchange = self._exchanges[self._played]
         both = _comparison_form(exchange["request"]), _comparison_form(names.request(params))

@@ -113,7 +113,7 @@ class AnthropicProvider:
 
     def warm_up(self) -> None:
         """Starts a worker if none runs: at once, or after the end of a killed one. A worker that ends before the next
-        request is started again, but only once: the cause of its end may last."""
+        request is restarted, but only once: the cause of its end may last."""
         self._is_kept_warm = True
         if not self._is_cancelled and not self._is_running:
             self.start()

@@ -145,9 +145,9 @@ def _read(path: Path) -> dict[str, Any] | None:
     except UNREADABLE as error:
         what, place = fault_of(text, error)
         where = "" if place is None else f":{place.line}:{place.column}"
-        raise AuthFileError(f"{path}{where}: {what}; mend it, or move it away and log in again") from None
+        raise AuthFileError(f"{path}{where}: {what}; fix it, or move it away and log in again") from None
     if not isinstance(content, dict):
-        raise AuthFileError(f"{path}: must be an object; mend it, or move it away and log in again")
+        raise AuthFileError(f"{path}: must be an object; fix it, or move it away and log in again")
     return content
 
 

@@ -58,7 +58,7 @@ def choose(provider: str | None, model: str | None, config: Config, known: Known
     remarks: tuple[str, ...] = (known.remark,) if known.remark else ()
     if not is_ours and provider is None and chosen is known.providers[settings_provider]:
         ignored = f"provider {config.provider!r}" + (f" and model {config.model!r}" if config.model else "")
-        why = f"it speaks {known.unusable[theirs]}" if theirs in known.unusable else "it is not known here"
+        why = f"it speaks {known.unusable[theirs]}" if theirs in known.unusable else "it is unknown here"
         remarks += (
             f"config.json: ignored {ignored}: {why}; this run uses {chosen.name} and its {found};"
             f" --provider {chosen.name} says that this is meant",

@@ -62,15 +62,15 @@ def find_context_files(home: Path, cwd: Path) -> FoundContext:
             continue
         real = os.path.realpath(path)
         if folder != home and not _is_below(real, os.path.realpath(inside)):
-            notices.append(f"{valid_text(str(path))}: left out: it is a link to a file outside of {inside}")
+            notices.append(f"{valid_text(str(path))}: skipped: it is a link to a file outside of {inside}")
             continue
         try:
             data = read_start(path, FILE_LIMIT + 1)
         except OSError as error:
-            notices.append(f"{valid_text(str(path))}: left out: it cannot be read: {error.strerror}")
+            notices.append(f"{valid_text(str(path))}: skipped: it cannot be read: {error.strerror}")
             continue
         if b"\0" in data:
-            notices.append(f"{valid_text(str(path))}: left out: it is not text")
+            notices.append(f"{valid_text(str(path))}: skipped: it is not text")
             continue
         files.pop(real, None)  # a link to a farther file: the nearest place counts
         files[real] = (path, data[:FILE_LIMIT], len(data) > FILE_LIMIT)
@@ -118,7 +118,7 @@ def _fit_into_limit(files: Sequence[tuple[Path, bytes, bool]], notices: list[str
         if faulty_line:
             notices.append(f"{shown}:{faulty_line}: it is not UTF-8: some characters are replaced")
         if is_cut and not used:
-            notices.append(f"{shown}: left out: the files of this kind have more than {LIMIT >> 10} KiB together")
+            notices.append(f"{shown}: skipped: the files of this kind have more than {LIMIT >> 10} KiB together")
         elif is_cut:
             limit = f"{FILE_LIMIT >> 10} KiB" if is_long and len(used) == len(data) else f"{LIMIT >> 10} KiB in all"
             notices.append(f"{shown}: only its first {len(used)} bytes are used: the limit is {limit}")

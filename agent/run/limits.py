@@ -41,7 +41,7 @@ def budget_refusal(spent: Totals, budget: Budget) -> str | None:
     if budget.max_cost_usd is not None:
         limit = f"${dollars(budget.max_cost_usd, 2)} (--max-cost-usd)"
         if spent.cost_usd is None:
-            return f"budget: the used part of {limit} is not known: the price of a model that was asked is missing"
+            return f"budget: the used part of {limit} is unknown: the price of a model that was asked is missing"
         if spent.cost_usd >= budget.max_cost_usd:
             return f"budget: ${dollars(spent.cost_usd, 4)} of {limit} is used; {MORE}"
     if budget.max_tokens is not None and total_tokens(spent) >= budget.max_tokens:
@@ -60,7 +60,7 @@ def unpriced_refusal(model: str, budget: Budget) -> str | None:
     if budget.max_cost_usd is None or cost.is_known(model):
         return None
     return (
-        f"--max-cost-usd: the price of the model {model!r} is not known, so the budget cannot be checked:"
+        f"--max-cost-usd: the price of the model {model!r} is unknown, so the budget cannot be checked:"
         " write its prices to $ZOT_HOME/models.json, or limit its tokens with --max-tokens"
     )
 

@@ -147,7 +147,7 @@ class AutoCompactor:
             percent=options.compact_at,
             overhead=self._overhead(options),
         )
-        share = f"about {judged.tokens * 100 // window} % of the window of {options.model}"
+        share = f"about {judged.tokens * 100 // window} % of the context window of {options.model}"
         if judged.decision is CompactionStep.NO_USE and self._watch is WindowWatch.ON:
             self._watch = WindowWatch.TOLD
             self._say(
@@ -164,7 +164,7 @@ class AutoCompactor:
         elif not self._abort.requested:
             self._watch = WindowWatch.OFF
             why = ended.reason.replace("\n", "; ")
-            self._say(f"the conversation fills {share}, and goes on as it is: {why}")
+            self._say(f"the conversation fills {share}, and is not compacted: {why}")
 
     def after_refusal(self, options: Options, asked: Sequence[Message]) -> CompactionResult:
         """Compacts the messages of a request that was too long, and drops all messages after them. If the status is not

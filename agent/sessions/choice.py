@@ -37,16 +37,16 @@ class OpenedSession(msgspec.Struct, frozen=True):
         if loaded.fault_count:
             first = loaded.faults[0]
             more = f" (the first of {loaded.fault_count} such lines)" if loaded.fault_count > 1 else ""
-            found = (f"{loaded.path}:{first.line}: this line cannot be read and is left out{more}: {first.reason}",)
+            found = (f"{loaded.path}:{first.line}: this line cannot be read and is skipped{more}: {first.reason}",)
         if loaded.repairs:
             changed = "1 message is" if loaded.repairs == 1 else f"{loaded.repairs} messages are"
             found += (
-                f"{loaded.path}: the conversation was broken off or edited: {changed} changed, added or left out, so"
-                " that the model takes it",
+                f"{loaded.path}: the conversation was cut off or edited: {changed} changed, added or dropped, so"
+                " that the model accepts it",
             )
         theirs = loaded.meta.cwd
         if theirs and os.path.realpath(theirs) != os.path.realpath(cwd):
-            found += (f"this session's folder was {theirs}; it goes on in {cwd}",)
+            found += (f"this session's folder was {theirs}; it continues in {cwd}",)
         return found
 
     def provider(self, known: Collection[str]) -> str | None:
@@ -64,13 +64,13 @@ class OpenedSession(msgspec.Struct, frozen=True):
             return provider, None, ""
         if theirs is not None and provider in (None, theirs):
             return theirs, meta.model, ""
-        why = "which is not known here" if theirs is None else f"which {provider} has not"
+        why = "which is unknown here" if theirs is None else f"which {provider} has not"
         return (
             provider,
             None,
             (
                 f"this session's model was {meta.model} of {meta.provider}, {why};"
-                " it goes on with the default model (or choose one with --model)"
+                " it continues with the default model (or choose one with --model)"
             ),
         )
 
@@ -98,7 +98,7 @@ class SessionChoice(msgspec.Struct, frozen=True):
         asked = [self.continue_last, self.resume is not None, self.session is not None]
         if sum(asked) > 1:
             raise SessionError(
-                "--continue, --resume and --session exclude each other: each names the session to go on with"
+                "--continue, --resume and --session exclude each other: each names the session to resume"
             )
         if self.resume == "":
             raise SessionError("--resume needs an ID here (zot session list), or use --continue for the newest session")

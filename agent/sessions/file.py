@@ -92,7 +92,7 @@ class SessionFile:
             raise SessionError(f"{path}: there is no such file; zot session list names the sessions") from None
         except OSError as error:
             refused = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
-            hint = "; go on with a copy (--fork)" if refused else ""
+            hint = "; resume a copy (--fork)" if refused else ""
             raise SessionError(f"{path}: cannot be opened for writing: {error.strerror}{hint}") from None
         try:
             _lock(fd, path)
@@ -194,7 +194,7 @@ class SessionFile:
                 raise FileNotFoundError(errno.ENOENT, "the file was removed or replaced")
         except (OSError, SessionError) as error:
             why = f"{self.path}: {error.strerror}" if isinstance(error, OSError) else str(error)
-            self.error = f"the session is not recorded any further: {why}"
+            self.error = f"the session is no longer recorded: {why}"
             self.close()
             self.on_error(self.error)
 
@@ -302,7 +302,7 @@ def _lock(fd: int, path: Path) -> None:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise SessionBusyError(
-            f"{path}: another run goes on with this session; wait for its end, or go on with a copy (--fork)"
+            f"{path}: another run uses this session; wait for its end, or resume a copy (--fork)"
         ) from None
     except OSError as error:
         if error.errno not in NO_LOCKS:

@@ -56,7 +56,7 @@ def newest(home: Path, cwd: str) -> Path:
         if not is_hidden and not is_empty(rows):
             return path
     raise NoSuchSessionError(
-        f"there is no session of {cwd} to go on with: leave out --continue, or see zot session list --all"
+        f"there is no session of {cwd} to resume: leave out --continue, or see zot session list --all"
     )
 
 

@@ -60,7 +60,7 @@ def trusted(tmp_path: Path) -> Path:
 
 
 def found(tmp_path: Path) -> tuple[FoundExtension, ...]:
-    """What a run of the project starts."""
+    """The extensions that a run of the project starts."""
     home = tmp_path / "home"
     return discover((), tmp_path / "project", home, Admission(home, Consent()).for_one_start()).found
 

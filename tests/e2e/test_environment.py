@@ -1,4 +1,4 @@
-"""What extensions get of the user's environment, and what is said about it."""
+"""The variables of the user's environment that extensions get, and the messages about them."""
 
 from __future__ import annotations
 

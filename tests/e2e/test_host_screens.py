@@ -224,7 +224,7 @@ def test_the_live_screen_and_its_keys(host, terminal):
     terminal.type("n")
     terminal.wait_for(r"^echo  +Esc back")
     terminal.type("ry")
-    terminal.wait_for(r"a user asks to start it again")
+    terminal.wait_for(r"a user asks for a restart")
     wait_until(lambda: host.stats()["echo"].state == "ready" and host.stats()["echo"].pids != (before_restart,))
     terminal.type("q")
     terminal.wait_for(r"q quit$")

@@ -138,7 +138,7 @@ def test_what_a_guard_asks_may_be_allowed(zot, folders):
 
 
 def test_servers_of_files(zot):
-    """Those of named files are served, also within a host of ours; an entry that is the server itself is left out."""
+    """Servers of named files are served, within a host of ours too; an entry that is the server itself is left out."""
     shutil.copy(CHILDREN / "mcp" / "reference.sh", zot.cwd / "server.sh")
     command, *words = zot.command
     echo = {"command": "sh", "args": ["server.sh"]}

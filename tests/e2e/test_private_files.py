@@ -1,4 +1,4 @@
-"""What zot makes is for its user only, whatever the umask says."""
+"""Only the user can read the files that zot makes, whatever the umask says."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The copies of the SDKs inside of examples: an installed extension is its folder and nothing else, so the folder
-contains the SDK that the extension imports.
+has to contain the SDK that the extension imports.
 
 `make setup` makes the copy of the Python SDK, and `python -m tests.examples.sdk_copies` the copy of the TypeScript SDK,
 which is committed.

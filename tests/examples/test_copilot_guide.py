@@ -1,4 +1,4 @@
-"""What docs/copilot.md shows of a first run is what a user sees, and its tables name all that there is."""
+"""A first run goes as docs/copilot.md shows, and the tables of the page are complete."""
 
 from __future__ import annotations
 

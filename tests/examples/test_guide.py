@@ -1,4 +1,4 @@
-"""What docs/extensions.md shows works as it stands."""
+"""The examples in docs/extensions.md work as they stand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/mcp.md shows of a first run is what a user sees, and its entries are entries."""
+"""A first run goes as docs/mcp.md shows, and zot can read the entries of the page."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ FOLDER = ROOT / "examples" / "rpc"
 CLIENTS = {"client.py": [sys.executable], "client.sh": ["/bin/sh"], "client.mjs": ["node"], "go": []}
 NEEDED = {"client.sh": "jq", "client.mjs": "node", "go": "go"}
 SLOW = {"go"}
-"""It is built first."""
+"""The client in Go is built first."""
 PARAMETERS = [pytest.param(client, marks=[pytest.mark.slow] * (client in SLOW)) for client in CLIENTS]
 each_client = pytest.mark.parametrize("client", PARAMETERS)
 STALLED = stall_midway(text_reply("Once upon a time"), after=4)

@@ -30,7 +30,7 @@ LOOKED_S = 0.5
 
 
 class Outcome(msgspec.Struct):
-    """What the run of one target has found."""
+    """The result of the run of one target."""
 
     target: str
     inputs: int = 0

@@ -44,7 +44,7 @@ LIMITS = {"processes": 3, "breaches": 1}
 
 
 def everything(parent: Path, name: str = "all", **manifest: Any) -> Path:
-    """The extension; it is ended and started again when it has more than three processes."""
+    """The extension; it is ended and restarted when it has more than three processes."""
     script = parent / f"{name}.py"
     script.write_text(source(PROGRAM).replace("NAME", name))
     argv = [sys.executable, "-I", "-S", str(script)]

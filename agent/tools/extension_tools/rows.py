@@ -84,7 +84,7 @@ def _state(extension: Extension) -> str:
         case WorkerState.SPAWNED | WorkerState.GREETED:
             return "starting"
         case WorkerState.BACKOFF:
-            return f"failed, is started again soon: {extension.failure}"
+            return f"failed, is restarted soon: {extension.failure}"
         case WorkerState.STOPPING | WorkerState.EXITED:
             return f"stopped: {extension.failure}"
         case _:

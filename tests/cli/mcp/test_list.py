@@ -105,7 +105,7 @@ def test_get_tells_where_it_is_from_and_what_is_filled_in(zot, monkeypatch):
         "filled in     ${NONE_AT_ALL} becomes nothing: it is not set",
         "times         tool_call 5 s",
         "without tools drop",
-        "definitions   not known: it has not run yet; zot mcp test db",
+        "definitions   unknown: it has not run yet; zot mcp test db",
     ):
         assert line in told.text
     assert "of_others" in told.text

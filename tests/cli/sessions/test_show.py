@@ -18,7 +18,7 @@ from wire.rpc.sessions import Export
 SHOWN = """\
 Fix the test. E assert 3 == 4
 session 3a3ec9b6-0f8c-495a-a58b-2245c8f4c096, <cwd>, anthropic m-1
-1 line of the session file cannot be read and is left out: 9
+1 line of the session file cannot be read and is skipped: 9
 
 [1] user  2026-01-02 03:04:05 +01:00
 Fix the test.

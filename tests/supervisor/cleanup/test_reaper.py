@@ -17,15 +17,13 @@ import pytest
 from supervisor.cleanup import reaper as reaper_module
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.reaper import Reaper, ReaperState
-from supervisor.loop.loop import Loop
 from supervisor.process.cgroup_survey import Unavailable, survey
 from supervisor.process.table import Identity, read_process
 from tests.support.killed_host import KilledHost, sleeper
 from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from supervisor.loop.loop import Loop
 
 pytestmark = pytest.mark.usefixtures("orphans_are_collected")
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="found by /proc and a subreaper")
@@ -140,13 +138,6 @@ def test_a_noted_process_is_ended_without_a_token(tmp_path: Path):
 
 
 # --- the host's side ------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def loop() -> Iterator[Loop]:
-    loop = Loop()
-    yield loop
-    loop.close()
 
 
 def until(loop: Loop, predicate) -> None:

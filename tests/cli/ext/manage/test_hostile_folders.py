@@ -1,4 +1,4 @@
-"""What an extension has done to its folder, or what a source is like, breaks no command."""
+"""No command breaks, whatever an extension has done to its folder and whatever a source contains."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_a_link_needs_a_folder(zot):
 
 @pytest.fixture
 def github(zot):
-    """What git finds under https://github.com/me; nothing of it is on the network."""
+    """The folder in which git looks for https://github.com/me, without the network."""
     folder = zot.folder / "github" / "me"
     config = zot.folder / "gitconfig"
     config.write_text(f'[url "file://{folder.parent}/"]\n\tinsteadOf = https://github.com/\n')
