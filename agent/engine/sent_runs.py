@@ -58,7 +58,7 @@ class SentRuns:
 
     def run(self, ran: PromptResult, command: Invocation | None) -> PromptResult:
         """Carries out the prompts sent before and meanwhile, if the user's prompt succeeded. Returns the result of the
-        run: that of the user's prompt with the use of all. After a `command` without text it is that of the
+        run: that of the user's prompt with the use of all prompts. After a `command` without text it is that of the
         first prompt from the command's own extension."""
         owner = self._owner_of(command) if command is not None and not ran.text and not ran.steps else ""
         why_not = self._why_not or ("" if ran.status is Status.OK else BEFORE)
