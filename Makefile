@@ -35,6 +35,7 @@ setup: $(VENV)/.dev $(EXAMPLE_SDK)
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python docs/words.py
 
 types: $(VENV)/.dev
 	$(BIN)/mypy

@@ -231,7 +231,7 @@ def _system_prompt(request: RunRequest, home: Path, more: tuple[str, ...], skill
             context=context,
         )
     except OSError as error:
-        raise UsageError(f"{error.filename}: cannot be read: {error.strerror}; mend it or remove it") from None
+        raise UsageError(f"{error.filename}: cannot be read: {error.strerror}; fix it or remove it") from None
 
 
 def _config(home: Path) -> Config:

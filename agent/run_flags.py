@@ -66,7 +66,7 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     session: str | None = None
     """Go on with the session in this file."""
     fork: bool = False
-    """With -c, -r or --session: go on with a copy of it."""
+    """With -c, -r or --session: resume a copy of it."""
     images: tuple[str, ...] = ()
     """Send this image with the prompt; repeatable."""
     cwd: str | None = None

@@ -28,7 +28,7 @@ Runs a coding agent headless, with extensions as crash-isolated processes.
 Examples:
     zot demo                                  a complete run; needs no key
     zot -p "what does this project do?"       the answer as text
-    zot -p -c "write a test for it"           goes on with the newest session
+    zot -p -c "write a test for it"           resumes the newest session
     zot --json "fix the failing test"         one JSON event per line
     git diff | zot -p                         the prompt from a pipe
     zot -p "/meter"                           a command of an extension
@@ -105,7 +105,7 @@ def doctor(
     """Check this machine and its hosts: the settings in force, the faults, and advice.
 
     It asks each host, run and MCP server for its extensions in trouble, and waits at most 2 s for each. An extension
-    that is not started again is a failed check. An extension that ends again and again or for its limits, is near a
+    that is not restarted is a failed check. An extension that ends again and again or for its limits, is near a
     limit, grows without end or is not trusted is a warning.
 
     Exit status: 0 no check failed, 1 one failed.

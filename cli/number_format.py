@@ -80,9 +80,9 @@ def elapsed(seconds: float) -> str:
 
 
 def dollars(value: float | None) -> str:
-    """`$0.0123`, `$1.23`, `$0.00003`, `under $0.00001`; `cost not known` for None."""
+    """`$0.0123`, `$1.23`, `$0.00003`, `under $0.00001`; `cost unknown` for None."""
     if value is None:
-        return "cost not known"
+        return "cost unknown"
     if 0 < value < _LEAST_DOLLARS:
         return f"under ${_LEAST_DOLLARS:.5f}"
     text = short(value)

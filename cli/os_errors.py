@@ -21,6 +21,7 @@ STATUS_AFTER = {
     "agent.providers.choice.ChoiceError": Status.USAGE,
     "agent.providers.key_file.KeyFileError": Status.USAGE,
     "agent.providers.user_models.UserModelsError": Status.USAGE,
+    "agent.sessions.load.SessionError": Status.ERROR,
     "supervisor.control.client.ControlError": Status.ERROR,
     "supervisor.discovery.content.covered_files.ContentError": Status.ERROR,
     "supervisor.discovery.trust_store.TrustError": Status.ERROR,

@@ -26,8 +26,6 @@ Cwd = Annotated[
 ]
 Prefer = Annotated[
     Preferred | None,
-    typer.Option(
-        help="Count this outcome if several RUNDIRs contradict each other: the first, the last, or the first ok."
-    ),
+    typer.Option(help="Count this outcome if RUNDIRs contradict each other: the first, the last, or the first ok."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON lines, for other programs.")]

@@ -155,7 +155,7 @@ class Alarm(Part):
     """A problem of an extension that a person should look at."""
 
     kind: Literal["failed", "over_limit", "restarting", "memory_grows", "near_limit"]
-    """failed: it is not started again; over_limit: ended for its limits; restarting: ended again and again for another
+    """failed: it is not restarted; over_limit: ended for its limits; restarting: ended again and again for another
     reason; memory_grows: its memory only grows; near_limit: it uses at least 90 % of a limit."""
     text: str
     """One line, with the figures."""

@@ -72,11 +72,11 @@ if TYPE_CHECKING:
         session: Place
         """Go on with the session in this file."""
         fork: bool
-        """With -c, -r or --session: go on with a copy of it."""
+        """With -c, -r or --session: resume a copy of it."""
         save_session: bool
         """With --rpc: keep the transcript."""
         auto_compact: bool
-        """Compact a conversation that has filled 85 % of the window. Default: on, but not with --replay."""
+        """Compact a conversation that has filled 85 % of the context window. Default: on, but not with --replay."""
         no_auto_compact: bool
         """Never compact by itself."""
         cwd: Place

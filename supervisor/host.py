@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 LINE_LIMIT = 1000
 LINES_KNOWN = 10_000
-"""Most lines that are remembered, so that each is said once."""
+"""Maximum number of lines that are remembered, so that each is said once."""
 
 
 class HostPhase(Enum):

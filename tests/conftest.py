@@ -15,16 +15,20 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
+from supervisor.loop.loop import Loop
 from supervisor.process.table import become_subreaper
 from tests.support import warm_start
 from tests.support.child_pids import child_pids
 from tests.support.expected_skips import ExpectedSkips
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 GRACE_S = 0.25
 """A process that was sent SIGKILL or has lost its pipes takes a moment to be gone; its parent may be gone before it."""
@@ -43,7 +47,7 @@ sys.dont_write_bytecode = False
 # Many children are started as `python3`. That is this Python, and no program that looks for one first: some version
 # managers take longer for that than most children for their work.
 os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys._base_executable), os.environ.get("PATH", os.defpath)])
-# What tests build with Go needs no network, and a cache also where no home folder can be written to.
+# Go programs of tests are built without network, and with a cache even if the home folder cannot be written to.
 os.environ |= {"GOPROXY": "off", "GOTOOLCHAIN": "local"}
 # The extensions of the one who runs the tests are no part of them.
 os.environ["COPILOT_HOME"] = os.path.join(tempfile.gettempdir(), "no-copilot-home")
@@ -78,7 +82,7 @@ def pids_of_popen() -> set[int]:
 
 
 def leaked(before: set[int]) -> set[int]:
-    """What is left of the children that were not there before, after a grace; adopted zombies are collected."""
+    """Pids of the children that were not there before and outlive a grace; adopted zombies are collected."""
     deadline = time.monotonic() + GRACE_S
     while True:
         is_last = time.monotonic() > deadline
@@ -127,6 +131,13 @@ def describe_and_end(pids: set[int]) -> str:
         except ChildProcessError:
             pass
     return "; ".join(lines)
+
+
+@pytest.fixture
+def loop() -> Iterator[Loop]:
+    loop = Loop()
+    yield loop
+    loop.close()
 
 
 @pytest.fixture(autouse=True)
@@ -190,7 +201,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """What is collected stays to the end: nobody looks for garbage in it."""
+    """Collects tests without garbage collection: all collected objects stay to the end."""
     gc.disable()
     try:
         return (yield)
@@ -218,6 +229,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node) -> None:
-    """What a worker of pytest-xdist has found at its end."""
+    """Takes over the processes that a worker of pytest-xdist found at its end."""
     if outlived := getattr(node, "workeroutput", {}).get("outlived"):
         node.config.stash.setdefault(OUTLIVED, []).append(outlived)

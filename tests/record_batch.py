@@ -31,7 +31,7 @@ ANSWERS = {
 
 
 def replies(task: str) -> list[list[object]]:
-    """What the model says in the run of a task."""
+    """Replies of the model in the run of a task."""
     said = [tool_reply([("read", {"path": "prices.py"})], text="I will look at the code first.", **USAGE)]
     if task in EDITS:
         old, new = EDITS[task]

@@ -36,10 +36,13 @@ ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 ZOT = [sys.executable, "-m", "pyzot"]
 WIDTH = 1280
-COLUMNS, LINES = 110, 12
+COLUMNS, LINES = 122, 14
 BURSTS_S = (2.0, 1.0, 3.0)
 """How long a tool is called again and again: the histories of the screen and the charts of the report show it."""
 PAUSE_S = 1.2
+MORE = ("weather", "cost-meter")
+CITIES = ("Berlin", "Lima", "Oslo")
+COMMANDS = ("ls", "rm -rf build", "git diff", "make test")
 PATHS = ("prices.py", "prices.py", "deploy.env", "missing.py")
 REPORT_HEIGHT = 960
 
@@ -64,13 +67,16 @@ def _pages(work: Path) -> tuple[Path, Path]:
     report."""
     environment = {**os.environ, "ZOT_HOME": str(work / "home"), "PYTHONPATH": str(ROOT)}
     stats, report = work / "demo.stats", work / "report.html"
-    extensions = [f"--ext={ROOT / 'examples' / 'extensions' / name}" for name in EXTENSIONS]
-    host = [*ZOT, "host", "--no-ext", *extensions, "--stats", str(stats), "--cwd", str(work / "price-list")]
+    extensions = [f"--ext={ROOT / 'examples' / 'extensions' / name}" for name in (*EXTENSIONS, *MORE)]
+    extensions.append(f"--ext={_broken(work / 'notes')}")
+    outline = [sys.executable, str(ROOT / "examples" / "mcp" / "outline.py")]
+    subprocess.run([*ZOT, "mcp", "add", "outline", "--", *outline], env=environment, check=True, capture_output=True)
+    host = [*ZOT, "host", *extensions, "--stats", str(stats), "--cwd", str(work / "price-list")]
     with _running(host, environment) as pid:
         socket = work / "home" / "run" / f"{pid}.sock"
         _wait(socket.exists, "the host's socket")
         client = ControlClient(Endpoint(pid, socket), PATIENCE_S)
-        _wait(lambda: _states(client) == {"ready"}, "its extensions")
+        _wait(lambda: _states(client) == {"ready", "failed"}, "its extensions")
         with _screen(environment, f"{sys.executable} -m pyzot top {pid}") as shown:
             _wait(lambda: "guard" in shown(), "zot top")
             _use(client)
@@ -100,16 +106,33 @@ def _not_reversed(style: str | Style) -> str | Style:
     return Style(color=front, bgcolor=back, bold=style.bold)
 
 
+def _broken(folder: Path) -> Path:
+    """An extension that fails each time it starts, until it is given up."""
+    folder.mkdir()
+    (folder / "notes.py").write_text('raise SystemExit("no such table: notes")\n')
+    manifest = {"name": "notes", "exec": sys.executable, "args": ["notes.py"], "restart": {"backoff_s": [0.5, 0.5]}}
+    (folder / "extension.json").write_text(json.dumps(manifest))
+    return folder
+
+
 def _use(client: ControlClient) -> None:
-    """Calls a tool of the demo again and again, in bursts with pauses between them."""
+    """Uses tools and guards as several agents at once would, in bursts with pauses between them."""
     number = 0
     for seconds in BURSTS_S:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             args = frames.Raw(json.dumps({"path": PATHS[number % len(PATHS)]}).encode())
             client.ask(frames.ToolCall(client.next_id(), "todo_count", args), frames.ToolResult)
+            for city in CITIES:
+                args = frames.Raw(json.dumps({"city": city}).encode())
+                client.ask(frames.ToolCall(client.next_id(), "weather", args), frames.ToolResult)
+            command = COMMANDS[number % len(COMMANDS)]
+            args = frames.Raw(json.dumps({"command": command}).encode())
+            call = frames.EventIntercept(client.next_id(), "tool_call", "c1", "bash", args)
+            client.ask(call, frames.InterceptResponse)
             number += 1
-        time.sleep(PAUSE_S)
+        if seconds != BURSTS_S[-1]:
+            time.sleep(PAUSE_S)
 
 
 def _states(client: ControlClient) -> set[str]:

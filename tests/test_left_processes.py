@@ -1,4 +1,4 @@
-"""What the fixture says that looks for processes which outlive their test, at the worst moments."""
+"""The fixture that looks for processes which outlive their test: its messages at the worst moments."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ ExitCode = Annotated[int, msgspec.Meta(ge=0, le=255)]
 
 
 class Restart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When a worker of this extension is started again after it has ended."""
+    """When a worker of this extension is restarted after it has ended."""
 
     policy: Literal["transient", "permanent", "temporary"] = "transient"
     """transient: after an exit status other than 0, a signal, a stall or a limit; permanent: after every exit;
@@ -103,7 +103,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     breaches: Annotated[int, msgspec.Meta(ge=1, le=100)] | None = None
     """Number of samples in a row over a limit after which `action` is taken. Absent: 3."""
     action: Literal["restart", "stop"] | None = None
-    """restart: the extension is ended and started again; stop: it is ended. Absent: restart."""
+    """restart: the extension is ended and restarted; stop: it is ended. Absent: restart."""
 
     def over(self, defaults: Limits) -> Limits:
         """Returns these limits, with those of `defaults` where a field is null."""

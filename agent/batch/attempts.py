@@ -177,7 +177,7 @@ class Attempts:
             known = (name, self._active[run.task].task.cwd)
             if known not in self._said_of:
                 self._said_of.add(known)
-                self._notice(f"task {run.task}: extension {name}: {why} (said of the first task only)")
+                self._notice(f"task {run.task}: extension {name}: {why} (shown for the first task only)")
 
     def run_asked(self, run: RunProcess, request: link.ModelRequest) -> None:
         self.models.request(run.name, request)

@@ -336,7 +336,7 @@ class Batch:
     def _tick(self) -> None:
         self._tally.note_tokens(self.loop.clock(), self._spent().usage.total)
         if self._processes.replaced_template():
-            self._notice("the template has died; its runs go on, and a new one is started")
+            self._notice("the template has died; its runs continue, and a new one starts")
         self._heed_deadline()
         self.loop.call_later(TICK_S, self._tick)
 
@@ -374,13 +374,13 @@ class Batch:
         """Starts no more tasks. Running ones may end: they have their files already."""
         if not self.controls.is_draining:
             self.controls.is_draining = True
-            self._notice(f"{reason}: no new tasks start; make room, and start the batch again to go on")
+            self._notice(f"{reason}: no new tasks start; make room, then start the batch again to resume")
 
     def _fail(self, reason: str) -> None:
         """The folder of the batch cannot be written: everything stops."""
         if not self._failure:
             self._failure = reason
-            self._say(f"zot batch: {reason}; all runs are stopped: make room, and start the batch again to go on")
+            self._say(f"zot batch: {reason}; all runs are stopped: make room, then start the batch again to resume")
             self._log.error("batch failed", message=reason)
 
 

@@ -36,7 +36,7 @@ def reached_limit(request: BatchRequest, spent: Spent, failures: int, elapsed_s:
         words = f"${dollars(spent.known_usd, 4)} of {limit} is used"
         if not spent.is_known:
             reserved = f"${dollars(round(spent.reserved_usd, 4), 4)}"
-            none = "; --reserve none would go on" if spent.known_usd < request.max_cost_usd else ""
+            none = "; --reserve none would continue" if spent.known_usd < request.max_cost_usd else ""
             words += f", and {reserved} is reserved for unknown costs (--reserve {request.reserve}{none})"
         return LimitStop("budget", "--max-cost-usd", words)
     if request.max_tokens is not None and spent.usage.total >= request.max_tokens:

@@ -84,11 +84,11 @@ class PlaceholderNames:
 
     def request(self, params: Mapping[str, Any]) -> Json:
         """The parameters as they go into a cassette."""
-        request = {key: self._encoded(value) for key, value in params.items() if key != "cache_control"}
+        request = {key: self._encode_value(value) for key, value in params.items() if key != "cache_control"}
         if isinstance(system := request.get("system"), list):
-            request["system"] = [_dated(_unmarked(block)) for block in system]
+            request["system"] = [_replace_date(_unmark(block)) for block in system]
         if isinstance(tools := request.get("tools"), list):
-            request["tools"] = [_unmarked(tool) for tool in tools]
+            request["tools"] = [_unmark(tool) for tool in tools]
         if isinstance(messages := request.get("messages"), list):
             request["messages"] = [{**message, "content": _content(message["content"])} for message in messages]
         return request
@@ -101,20 +101,20 @@ class PlaceholderNames:
                 lines += [self._line(line, self._plain.encode, self._json.encode) for line in group]
             else:
                 encoder = self._json if stream[0] == "tool_use_args" else self._plain
-                lines += _encoded_deltas(list(group), encoder)
+                lines += _encode_deltas(list(group), encoder)
         return lines
 
     def played(self, reply: Iterable[Mapping[str, Any]]) -> list[Json]:
         """The lines of a recorded reply with the values of this machine."""
         return [self._line(line, self._decode, self._decode_json) for line in reply]
 
-    def _encoded(self, value: Any) -> Any:
+    def _encode_value(self, value: Any) -> Any:
         if isinstance(value, str):
             return self._plain.encode(value)
         if isinstance(value, list):
-            return [self._encoded(item) for item in value]
+            return [self._encode_value(item) for item in value]
         if isinstance(value, dict):
-            return {self._plain.encode(key): self._encoded(item) for key, item in value.items()}
+            return {self._plain.encode(key): self._encode_value(item) for key, item in value.items()}
         return value
 
     def _line(self, line: Mapping[str, Any], text: Callable[[str], str], args: Callable[[str], str]) -> Json:
@@ -162,7 +162,7 @@ class _Encoder:
 
     def encode(self, text: str) -> str:
         parts, position = [], 0
-        for start, end, placeholder in self._found(text):
+        for start, end, placeholder in self._find(text):
             parts += [text[position:start], placeholder]
             position = end
         return "".join([*parts, text[position:]]) if parts else text
@@ -184,7 +184,7 @@ class _Encoder:
                 encoded[index].append(whole[position:stop])
                 position = stop
 
-        for start, end, placeholder in self._found(whole):
+        for start, end, placeholder in self._find(whole):
             copy_until(start)
             while borders[index + 1] <= position:
                 index += 1
@@ -193,7 +193,7 @@ class _Encoder:
         copy_until(len(whole))
         return ["".join(parts) for parts in encoded]
 
-    def _found(self, text: str) -> Iterator[tuple[int, int, str]]:
+    def _find(self, text: str) -> Iterator[tuple[int, int, str]]:
         """The places to replace: start, end and placeholder, in order. A log wins over a directory that it is in."""
         logs = deque(self._logs_in(text)) if self._logs else deque()
         position = 0
@@ -230,7 +230,7 @@ def _stream(line: Mapping[str, Any]) -> tuple[str, str | None] | None:
     return (line["type"], line.get("call_id")) if "delta" in line else None
 
 
-def _encoded_deltas(lines: Sequence[Mapping[str, Any]], encoder: _Encoder) -> Iterator[Json]:
+def _encode_deltas(lines: Sequence[Mapping[str, Any]], encoder: _Encoder) -> Iterator[Json]:
     """Encodes the pieces of one text. A placeholder that replaces text across pieces goes into the first of them."""
     pieces = encoder.encode_pieces([line["delta"] for line in lines])
     return ({**line, "delta": piece} for line, piece in zip(lines, pieces, strict=True) if piece)
@@ -249,25 +249,25 @@ def _content(content: Any) -> Any:
     if not isinstance(content, list):
         return content
     return [
-        _timeless(_unmarked(block)) if block.get("type") == "tool_result" else _unmarked(block) for block in content
+        _replace_times(_unmark(block)) if block.get("type") == "tool_result" else _unmark(block) for block in content
     ]
 
 
-def _timeless(result: Json) -> Json:
+def _replace_times(result: Json) -> Json:
     if not isinstance(content := result.get("content"), list):
         return result
-    return {**result, "content": [_replaced(_unmarked(part), _TOOK, "Took {{time}}") for part in content]}
+    return {**result, "content": [_replace(_unmark(part), _TOOK, "Took {{time}}") for part in content]}
 
 
-def _dated(block: Json) -> Json:
-    return _replaced(block, _DATE, r"\1{{date}}")
+def _replace_date(block: Json) -> Json:
+    return _replace(block, _DATE, r"\1{{date}}")
 
 
-def _replaced(block: Json, pattern: re.Pattern[str], by: str) -> Json:
+def _replace(block: Json, pattern: re.Pattern[str], by: str) -> Json:
     return {**block, "text": pattern.sub(by, block["text"])} if "text" in block else block
 
 
-def _unmarked(block: Json) -> Json:
+def _unmark(block: Json) -> Json:
     """The block without its own cache marker. A `cache_control` deeper inside is part of an argument or a schema."""
     return {key: value for key, value in block.items() if key != "cache_control"}
 

@@ -90,10 +90,10 @@ class CassettePlayer:
         """
         if not self.remaining:
             recorded = counted(len(self._exchanges), "exchange")
-            raise CassetteError(f"cassette {self._path} ends after {recorded}, but the run goes on; {self._advice}")
+            raise CassetteError(f"cassette {self._path} ends after {recorded}, but the run continues; {self._advice}")
         names = PlaceholderNames.of(params, cwd=self._cwd, home=self._home, places=self._places)
         exchange = self._exchanges[self._played]
-        both = _compared(exchange["request"]), _compared(names.request(params))
+        both = _comparison_form(exchange["request"]), _comparison_form(names.request(params))
         found = list(islice(differences(*both), SHOWN_DIFFERENCES + 1))
         if found:
             why = self._explain(*both) if self._explain is not None else ""
@@ -113,7 +113,7 @@ class CassettePlayer:
         return "\n".join([f"{head}; {advice}", *shown])
 
 
-def _compared(request: Json) -> Json:
+def _comparison_form(request: Json) -> Json:
     """The canonical request as it is held against another one: its system prompt is one block that ends with the date
     and the folder, and names files by their paths in the working folder. Recordings of earlier versions have one block,
     the date before what extensions say, and such files by their whole paths."""
@@ -195,7 +195,7 @@ class CassetteDifference(msgspec.Struct, frozen=True):
     asked: Any
 
     def __str__(self) -> str:
-        recorded, asked = _shown(self.recorded, self.asked)
+        recorded, asked = _show_difference(self.recorded, self.asked)
         return f"{self.path or 'the request'}\n  recorded: {recorded}\n  asked:    {asked}"
 
 
@@ -214,21 +214,21 @@ def differences(recorded: Any, asked: Any, path: str = "") -> Iterator[CassetteD
         yield CassetteDifference(path, recorded, asked)
 
 
-def _shown(recorded: Any, asked: Any) -> tuple[str, str]:
+def _show_difference(recorded: Any, asked: Any) -> tuple[str, str]:
     if not (isinstance(recorded, str) and isinstance(asked, str)):
-        return _short(recorded), _short(asked)
+        return _shorten(recorded), _shorten(asked)
     pairs = zip(recorded, asked, strict=False)
     same = next((at for at, (left, right) in enumerate(pairs) if left != right), min(len(recorded), len(asked)))
-    return _around(recorded, same), _around(asked, same)
+    return _excerpt(recorded, same), _excerpt(asked, same)
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     if value is ABSENT:
         return "(nothing)"
-    return _around(value, 0) if isinstance(value, str) else _cut(json.dumps(value, ensure_ascii=False))
+    return _excerpt(value, 0) if isinstance(value, str) else _cut(json.dumps(value, ensure_ascii=False))
 
 
-def _around(text: str, position: int) -> str:
+def _excerpt(text: str, position: int) -> str:
     start = max(0, position - CONTEXT)
     end = position + 2 * CONTEXT
     quoted = json.dumps(text[start:end], ensure_ascii=False)

@@ -252,7 +252,7 @@ def tell_late(extensions: Iterable[Extension], notices: StderrNotices) -> None:
     """Says of each extension that is still starting that the run goes on without it."""
     for extension in extensions:
         if not extension.state.is_settled:
-            said = "still starting; the run goes on, and its tools join in the turn after it is ready"
+            said = "still starting; its tools join in the turn after it is ready"
             notices.notice(extension, "late", said)
 
 

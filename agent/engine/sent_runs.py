@@ -64,9 +64,9 @@ class SentRuns:
         why_not = self._why_not or ("" if ran.status is Status.OK else BEFORE)
         early, self._early = self._early, []
         while True:
-            for sender, sent in early or self._carried_out(why_not):
+            for sender, sent in early or self._carry_out_waiting(why_not):
                 takes_over = sender == owner
-                ran = _joined(ran, sent, takes_over=takes_over)
+                ran = _join(ran, sent, takes_over=takes_over)
                 owner = "" if takes_over else owner
                 if self._abort.status is not None:
                     ran = msgspec.structs.replace(ran, status=self._abort.status, reason=self._abort.reason)
@@ -86,7 +86,7 @@ class SentRuns:
     def carry_out(self) -> None:
         """Carries out the prompts that wait, then tells extensions that none waits: the one whose command goes on may
         wait for that. After a failed prompt further ones are refused."""
-        for sender, sent in self._carried_out(""):
+        for sender, sent in self._carry_out_waiting(""):
             self._early.append((sender, sent))
             if sent.status not in GOES_ON:
                 self._why_not = BEFORE
@@ -97,7 +97,7 @@ class SentRuns:
 
     # --- one prompt -----------------------------------------------------------------------------------------
 
-    def _carried_out(self, why_not: str) -> Iterator[tuple[str, PromptResult]]:
+    def _carry_out_waiting(self, why_not: str) -> Iterator[tuple[str, PromptResult]]:
         """The senders and the results of the prompts that wait, each as it has run."""
         while not why_not and not self._abort.requested and (prompt := self._prompts.next()) is not None:
             sent = self._carry_out(prompt)
@@ -152,9 +152,9 @@ class SentRuns:
                 wait(lambda: self._prompts.has_waiting or not any(each.is_working for each in senders), last)
                 deadline = min(last, clock() + REACTION_S)
                 continue
-            heard = _said_by(senders)
+            heard = _frame_count(senders)
             wait(lambda: self._prompts.has_waiting, min(deadline, clock() + LINGER_S))
-            is_quiet = _said_by(senders) == heard
+            is_quiet = _frame_count(senders) == heard
         if not self._prompts.has_waiting and not self._abort.requested:
             for each in senders:
                 if each.is_working:
@@ -165,9 +165,9 @@ class SentRuns:
         clock = self._host.event_writer.clock
         is_quiet = not senders
         while not is_quiet and not self._is_over(deadline):
-            heard = _said_by(senders)
+            heard = _frame_count(senders)
             self._round_trip(senders, deadline - clock())
-            is_quiet = _said_by(senders) <= heard + len(senders)  # nothing but the pongs
+            is_quiet = _frame_count(senders) <= heard + len(senders)  # nothing but the pongs
 
     def _round_trip(self, senders: Sequence[Extension], within_s: float) -> None:
         over: list[bool] = []
@@ -207,12 +207,12 @@ def may_send(extension: Extension) -> bool:
     return find_dialect(extension.manifest.dialect).calls_host
 
 
-def _said_by(senders: Iterable[Extension]) -> int:
+def _frame_count(senders: Iterable[Extension]) -> int:
     """How many messages have come from them."""
     return sum(each.account.frames_in for each in senders)
 
 
-def _joined(ran: PromptResult, sent: PromptResult, *, takes_over: bool) -> PromptResult:
+def _join(ran: PromptResult, sent: PromptResult, *, takes_over: bool) -> PromptResult:
     """The result so far with a further prompt."""
     base = sent if takes_over else ran
     return msgspec.structs.replace(base, steps=ran.steps + sent.steps, usage=cost.add(ran.usage, sent.usage))

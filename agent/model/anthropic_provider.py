@@ -50,7 +50,7 @@ class AnthropicProvider:
         self._held = b""
         """A request that waits for that end."""
         self._is_kept_warm = False
-        """Whether a worker that ends between requests is started again, once."""
+        """Whether a worker that ends between requests is restarted, once."""
 
     def start(self) -> None:
         """Starts the worker. If that fails, the next request fails."""
@@ -113,7 +113,7 @@ class AnthropicProvider:
 
     def warm_up(self) -> None:
         """Starts a worker if none runs: at once, or when the one has ended that was killed. A worker that ends until
-        the next request is started again, too, but only once: what kills it may go on."""
+        the next request is restarted, too, but only once: what kills it may go on."""
         self._is_kept_warm = True
         if not self._is_cancelled and not self._is_running:
             self.start()

@@ -82,7 +82,7 @@ def read_stored(home: Path, provider: str) -> Stored:
 def store_key(home: Path, provider: str, key: str) -> None:
     """Puts the key of this provider in place of all that the file had for it; makes the file if there is none. Raises
     `AuthFileError`, and then the file is as before."""
-    with _changed(home / NAME) as content:
+    with _edit(home / NAME) as content:
         found = _find(content, provider, home / NAME)
         entry = {name: value for name, value in (found[1] if found else {}).items() if name not in _WORDS}
         entry["api_key"] = key
@@ -96,7 +96,7 @@ def remove_entry(home: Path, provider: str) -> str:
     content = _read(path)
     if content is None or _find(content, provider, path) is None:
         return ""
-    with _changed(path) as content:
+    with _edit(path) as content:
         found = _find(content, provider, path)
         if found is None:
             return ""
@@ -145,14 +145,14 @@ def _read(path: Path) -> dict[str, Any] | None:
     except UNREADABLE as error:
         what, place = fault_of(text, error)
         where = "" if place is None else f":{place.line}:{place.column}"
-        raise AuthFileError(f"{path}{where}: {what}; mend it, or move it away and log in again") from None
+        raise AuthFileError(f"{path}{where}: {what}; fix it, or move it away and log in again") from None
     if not isinstance(content, dict):
-        raise AuthFileError(f"{path}: must be an object; mend it, or move it away and log in again")
+        raise AuthFileError(f"{path}: must be an object; fix it, or move it away and log in again")
     return content
 
 
 @contextmanager
-def _changed(path: Path) -> Iterator[dict[str, Any]]:
+def _edit(path: Path) -> Iterator[dict[str, Any]]:
     """The content, to be changed. It is written when the block ends without an error, unless it is as before. Programs
     of ours take turns."""
     try:

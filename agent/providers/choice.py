@@ -49,7 +49,7 @@ def choose(provider: str | None, model: str | None, config: Config, known: Known
     is_ours = theirs in ("", *known.providers)
     settings_provider = (theirs or ANTHROPIC.name) if is_ours else ANTHROPIC.name
     if provider is not None:
-        chosen = _named(provider, known)
+        chosen = _named_provider(provider, known)
     else:
         owner = _owner(model, settings_provider, known) if model else None
         chosen = known.providers[owner or settings_provider]
@@ -58,7 +58,7 @@ def choose(provider: str | None, model: str | None, config: Config, known: Known
     remarks: tuple[str, ...] = (known.remark,) if known.remark else ()
     if not is_ours and provider is None and chosen is known.providers[settings_provider]:
         ignored = f"provider {config.provider!r}" + (f" and model {config.model!r}" if config.model else "")
-        why = f"it speaks {known.unusable[theirs]}" if theirs in known.unusable else "it is not known here"
+        why = f"it speaks {known.unusable[theirs]}" if theirs in known.unusable else "it is unknown here"
         remarks += (
             f"config.json: ignored {ignored}: {why}; this run uses {chosen.name} and its {found};"
             f" --provider {chosen.name} says that this is meant",
@@ -66,7 +66,7 @@ def choose(provider: str | None, model: str | None, config: Config, known: Known
     return ProviderChoice(chosen, found, remarks)
 
 
-def _named(provider: str, known: KnownModels) -> Preset:
+def _named_provider(provider: str, known: KnownModels) -> Preset:
     if provider in known.providers:
         return known.providers[provider]
     if provider in known.unusable:

@@ -80,10 +80,10 @@ def connection(
     if stored.unused:
         missing += f"; auth.json has the {stored.unused} of zot for {preset.name}, which this program does not use"
     remarks = (*choice.remarks, *filter(None, (warning, stored.warning)))
-    return _connecting(access, missing, make), choice.model, remarks
+    return _connector(access, missing, make), choice.model, remarks
 
 
-def _connecting(access: Access, missing: str, make: MakeProvider) -> Connect:
+def _connector(access: Access, missing: str, make: MakeProvider) -> Connect:
     def connect(loop: Loop) -> Provider | ProviderUnavailable:
         if access.is_missing:
             return ProviderUnavailable(Status.AUTHENTICATION, missing)

@@ -70,7 +70,7 @@ def load_user_models(home: Path) -> KnownModels:
         raise UserModelsError(f"{path}: cannot be read: {error.strerror}") from None
     try:
         file, remark = parse(text)
-        return _known(file.providers, f"{path}: {remark}" if remark else "")
+        return _known_models(file.providers, f"{path}: {remark}" if remark else "")
     except ModelsFileError as error:
         raise UserModelsError(f"{path}:{error}") from None
     except _UnfitError as error:
@@ -81,7 +81,7 @@ class _UnfitError(Exception):
     """Something that cannot be used together."""
 
 
-def _known(file: Mapping[str, UserProvider], remark: str) -> KnownModels:
+def _known_models(file: Mapping[str, UserProvider], remark: str) -> KnownModels:
     providers = dict(PRESETS)
     models: dict[tuple[str, str], ModelInfo] = {}
     urls: dict[str, str] = {}

@@ -31,7 +31,7 @@ class UnfitMessageError(ValueError):
 
 def to_transcript(given: Sequence[messages.Message]) -> list[transcript.Message]:
     """The transcript. Raises `UnfitMessageError`."""
-    found = [_taken(message, f"messages[{number}]") for number, message in enumerate(given)]
+    found = [_message(message, f"messages[{number}]") for number, message in enumerate(given)]
     if found and found[0].role != "user":
         raise UnfitMessageError(f"messages[0]: a conversation begins with role user, not {found[0].role}")
     calls: list[str] = []
@@ -47,31 +47,31 @@ def to_transcript(given: Sequence[messages.Message]) -> list[transcript.Message]
     return found
 
 
-def _taken(message: messages.Message, where: str) -> transcript.Message:
+def _message(message: messages.Message, where: str) -> transcript.Message:
     for number, block in enumerate(message.content):
         if not isinstance(block, BLOCKS[message.role]):
             kind = block.__struct_config__.tag
             raise UnfitMessageError(
                 f"{where}.content[{number}]: a message of role {message.role} has no block of type {kind}"
             )
-    content = tuple(_taken_block(block, f"{where}.content[{number}]") for number, block in enumerate(message.content))
+    content = tuple(_block(block, f"{where}.content[{number}]") for number, block in enumerate(message.content))
     return transcript.Message(message.role, content, message.time or transcript.now())
 
 
-def _taken_block(block: messages.AnyBlock, where: str) -> transcript.Block:
+def _block(block: messages.AnyBlock, where: str) -> transcript.Block:
     match block:
         case messages.Thinking(text, signature, redacted):
             return transcript.Thinking(text, signature, redacted)
         case messages.ToolCall(call_id, name, args, text):
             return transcript.ToolCall(call_id, name, text.encode() if isinstance(text, str) else bytes(args))
         case messages.ToolResult(call_id, is_error, content):
-            parts = tuple(_taken_part(part, f"{where}.content[{number}]") for number, part in enumerate(content))
+            parts = tuple(_part(part, f"{where}.content[{number}]") for number, part in enumerate(content))
             return transcript.ToolResult(call_id, parts, is_error)
         case _:
-            return _taken_part(block, where)
+            return _part(block, where)
 
 
-def _taken_part(part: messages.Text | messages.Image, where: str) -> Part:
+def _part(part: messages.Text | messages.Image, where: str) -> Part:
     if isinstance(part, messages.Text):
         return transcript.Text(part.text)
     if not isinstance(part.data, str):
@@ -81,7 +81,7 @@ def _taken_part(part: messages.Text | messages.Image, where: str) -> Part:
 
 def image(mime_type: str, data: str, where: str) -> transcript.Image:
     """An image that models take. Raises `UnfitMessageError`, which begins with `where`."""
-    decoded = _decoded(mime_type, data, where)
+    decoded = _decode(mime_type, data, where)
     if len(decoded) > limits.BYTES_LIMIT:
         raise UnfitMessageError(f"{where}.data: more than {limits.BYTES_LIMIT} bytes, which models do not take")
     return transcript.Image(mime_type, data)
@@ -93,7 +93,7 @@ def prompt_images(given: Sequence[requests.ImageData]) -> tuple[transcript.Image
     sizes: list[int] = []
     for number, one in enumerate(given):
         where = f"images[{number}]"
-        decoded = _decoded(one.mime_type, one.data, where)
+        decoded = _decode(one.mime_type, one.data, where)
         try:
             limits.check_image(decoded)
             if why := scaler.image_refusal(decoded, count=len(given)):
@@ -109,7 +109,7 @@ def prompt_images(given: Sequence[requests.ImageData]) -> tuple[transcript.Image
     return tuple(found)
 
 
-def _decoded(mime_type: str, data: str, where: str) -> bytes:
+def _decode(mime_type: str, data: str, where: str) -> bytes:
     """The bytes of an image whose type is what is said. Raises `UnfitMessageError`."""
     try:
         decoded = base64.b64decode(data, validate=True)

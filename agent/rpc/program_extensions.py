@@ -115,7 +115,7 @@ class ProgramExtensions:
 
     def _why_closed(self, name: str) -> str:
         if name in self._extensions:
-            return f"extension: {name!r} has ended: {self._extensions[name].failure}; a hello begins it again"
+            return f"extension: {name!r} has ended: {self._extensions[name].failure}; a hello starts it again"
         return f"extension: this program has none named {name[:80]!r}; its first frame must be a hello"
 
 

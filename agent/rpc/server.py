@@ -231,7 +231,7 @@ class RpcServer:
     def _take_sent(self, sent: SentPrompt) -> None:
         """Has a prompt of an extension carried out in its turn. Raises `SendRefusedError`."""
         if not self._has_input or self._ending.requested:
-            raise SendRefusedError("the client has gone: no more prompts are taken")
+            raise SendRefusedError("the client has gone: no more prompts are accepted")
         self._queue.add_sent(sent)
         self._host.notices.say(f"zot: extension {sent.extension} sends a prompt: {one_line(sent.text, SHOWN)}")
 

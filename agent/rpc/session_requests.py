@@ -39,7 +39,7 @@ Query = TypeVar("Query")
 Data = TypeVar("Data")
 
 
-def _refusing(
+def _refuse_on_fault(
     query: Callable[[SessionRequests, Query], Data],
 ) -> Callable[[SessionRequests, Query], Data]:
     """The query, which raises `RequestRefusedError` for what is wrong with a file."""
@@ -78,17 +78,17 @@ class SessionRequests:
         found = store.list_sessions(self._home, None if of_all else self._cwd)
         return [info for info in found if not info.is_hidden]
 
-    @_refusing
+    @_refuse_on_fault
     def list(self, request: requests.ListSessions) -> responses.Sessions:
         return responses.Sessions(tuple(map(session_record, self._sessions(of_all=request.all))))
 
-    @_refusing
+    @_refuse_on_fault
     def tree(self, request: requests.Tree) -> responses.Branches:
         return responses.Branches(tuple(map(_branch, tree(self._sessions(of_all=request.all)))))
 
     # --- the conversation of this server ------------------------------------------------------------------
 
-    @_refusing
+    @_refuse_on_fault
     def resume(self, request: requests.Resume) -> responses.Resumed:
         self._refuse_if_busy()
         path = self._find(request.session, "session")
@@ -106,7 +106,7 @@ class SessionRequests:
 
     # --- copies -------------------------------------------------------------------------------------------
 
-    @_refusing
+    @_refuse_on_fault
     def fork(self, request: requests.Fork) -> responses.Forked:
         if request.session is not None:
             original = self._find(request.session, "session")
@@ -132,7 +132,7 @@ class SessionRequests:
         meta = Meta(cwd=self._cwd, model=self._engine.model, provider=self._engine.provider_name, version=self._version)
         return keep(home, meta, conversation.transcript, conversation.usage, at=at)
 
-    @_refusing
+    @_refuse_on_fault
     def export(self, request: requests.Export) -> responses.Exported:
         with scratch_folder("export") as scratch:
             source = self._source(request.session, scratch)
@@ -144,11 +144,11 @@ class SessionRequests:
             if request.format == "zotsession":
                 path = export_portable(source, path)
             else:
-                write_file(path, [_rendered(source, request.format)])
+                write_file(path, [_render(source, request.format)])
             return responses.Exported(_text(path), None)
 
     def _text_of(self, source: Path, form: str) -> str:
-        text = _rendered(source, form)
+        text = _render(source, form)
         if len(text) > TEXT_LIMIT:
             size = f"{len(text):,} bytes are over the {TEXT_LIMIT >> 20} MiB that an answer may have"
             raise RequestRefusedError(f"export: {size}; give a path")
@@ -161,7 +161,7 @@ class SessionRequests:
         own = self._own_file()
         return self._copy_of_own(scratch) if own is None else own
 
-    @_refusing
+    @_refuse_on_fault
     def import_(self, request: requests.Import) -> responses.Imported:
         path = self._path(request.path, "path")
         made = import_session(path, self._home, cwd=self._cwd, version=self._version)
@@ -179,7 +179,7 @@ class SessionRequests:
         return Path(self._cwd, text)
 
 
-def _rendered(source: Path, form: str) -> bytes:
+def _render(source: Path, form: str) -> bytes:
     match form:
         case "zotsession":
             return portable_text(source)

@@ -1,7 +1,7 @@
-"""Whether a conversation is compacted before its next request: how full the model's window would be. Pure.
+"""Decides whether a conversation is compacted before its next request, by how full the model's window would be. Pure.
 
-A provider counts the tokens of a request only when it answers. So the figures of the last reply count, and what was
-added since is estimated; before the first reply, all is. The file of a session that goes on has such figures, too.
+A provider counts the tokens of a request only when it answers. So the counts of the last reply are used, and messages
+added since are estimated; before the first reply all are. The file of a resumed session has such counts, too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ THRESHOLD = 85
 FAR_BELOW = 2
 """Factor below the estimate at which stored token counts are distrusted."""
 IMAGE_TOKENS = 1_600
-"""Tokens of one image, whatever its size: the API counts about as many for a megapixel."""
+"""Tokens of one image of any size: about the API's count for a megapixel."""
 
 
 class Fill(msgspec.Struct, frozen=True):
@@ -36,12 +36,12 @@ class Fill(msgspec.Struct, frozen=True):
     tokens: int = 0
     """Tokens of the last request and its reply, as the provider counted them."""
     messages: int = 0
-    """The number of messages, from the first one on, that `tokens` counts. 0: none was counted yet."""
+    """The number of messages, from the first one on, that `tokens` counts. 0 if none was counted yet."""
     compacted: int = 0
-    """The number of messages after a compaction. 0: the model has answered since, or there was none."""
+    """The number of messages right after a compaction. 0 if the model has answered since, or without a compaction."""
 
     def is_compact(self, messages: int) -> bool:
-        """Whether the conversation of `messages` messages has got none since its compaction."""
+        """Whether no message was added since the compaction; the conversation has `messages` messages."""
         return 0 < self.compacted == messages
 
 
@@ -50,13 +50,13 @@ class CompactionStep(Enum):
     """The next request fits, or that is unknown."""
     COMPACT = "compact"
     NO_USE = "no use"
-    """It does not fit well, and a summary would not help: what stays is too long by itself."""
+    """It does not fit well, and a summary would not help: the messages that are kept are too long by themselves."""
 
 
 class CompactionPlan(msgspec.Struct, frozen=True):
     decision: CompactionStep
     tokens: int = 0
-    """Estimated tokens of the next request; 0 if they were not worked out."""
+    """Estimated tokens of the next request; 0 if not estimated."""
 
 
 def fill_after_reply(usage: Mapping[str, int], messages: int) -> Fill:
@@ -66,8 +66,8 @@ def fill_after_reply(usage: Mapping[str, int], messages: int) -> Fill:
 
 
 def fill_of_session(measured: RequestTokens | None, transcript: Sequence[Message]) -> Fill:
-    """The fill of a conversation that goes on. Figures far below the estimate are not used: some programs compact a
-    conversation and do not note it in the file, and the figures are then of the short one."""
+    """The fill of a resumed conversation. Counts far below the estimate are not used: some programs compact a
+    conversation without a note in the file, and the counts are then those of the short one."""
     if measured is None or measured.tokens * FAR_BELOW < estimate_tokens(transcript[: measured.messages]):
         return Fill()
     return Fill(measured.tokens, measured.messages)
@@ -76,8 +76,8 @@ def fill_of_session(measured: RequestTokens | None, transcript: Sequence[Message
 def plan_compaction(
     transcript: Sequence[Message], fill: Fill, *, window: int | None, percent: int, overhead: int
 ) -> CompactionPlan:
-    """Decides before the next request. `window` is that of its model in tokens, None if unknown; `percent` of it may be
-    full, 0 turns compaction off; `overhead` are the tokens of the system prompt and the tools."""
+    """Decides before the next request. `window`: the context window of its model in tokens, None if unknown. `percent`
+    of it may be full; 0 turns compaction off. `overhead`: the tokens of the system prompt and the tools."""
     if window is None or not percent or fill.is_compact(len(transcript)):
         return CompactionPlan(CompactionStep.GO_ON)
     most = window * percent / 100
@@ -100,19 +100,19 @@ def expected_tokens(transcript: Sequence[Message], fill: Fill, overhead: int) ->
 
 
 def _scale(transcript: Sequence[Message], fill: Fill, overhead: int) -> float:
-    """How many times the estimate the provider counts; at least 1."""
+    """The provider's count divided by the estimate; at least 1."""
     estimate = overhead + estimate_tokens(transcript[: fill.messages])
     return max(1.0, fill.tokens / max(1, estimate)) if fill.messages else 1.0
 
 
 def overhead_of(system: str, tools: Sequence[ToolSpec]) -> int:
-    """About the tokens of what goes before the messages."""
+    """Estimated tokens of the system prompt and the tools."""
     described = sum(definition_bytes(tool.name, tool.description, tool.input_schema) for tool in tools)
     return (text_bytes(system) + described) // BYTES_PER_TOKEN
 
 
 def estimate_tokens(messages: Sequence[Message]) -> int:
-    """About the tokens of the messages."""
+    """Estimated tokens of the messages."""
     return sum(_tokens(block) for message in messages for block in message.content)
 
 

@@ -1,4 +1,4 @@
-"""Which messages a summary replaces, how the model that writes it sees them, and what comes in their place. Pure.
+"""Chooses the messages that a summary replaces, shows them to the model that writes it, and puts it in. Pure.
 
 A compaction keeps the last messages as they are. All before them become one user message with a summary.
 """
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from agent.transcript import Block
 
 KEPT = 4
-"""Messages at the end that are kept, as in zot."""
+"""The number of messages at the end that are kept, as in zot."""
 SUMMARY_TOKENS = 4096
-"""The most tokens of a summary; fewer if the model's context is small."""
+"""Maximum of a summary in tokens; fewer if the model's context window is small."""
 LEAST_SHOWN = 1_000
-"""Bytes of the older messages that are shown, however small the context is."""
+"""Bytes of the older messages that are shown even if the context window is small."""
 BYTES_PER_TOKEN = 2
-"""Of text, at the least: the bound for what is shown of the older messages. English has about four, Chinese three."""
+"""A low estimate, which bounds the text of the older messages: English has about four, Chinese three."""
 UNKNOWN_WINDOW = 100_000
-"""Tokens. The context of a model that the catalogue does not have."""
+"""Tokens. The context window of a model that is not in the catalogue."""
 TEXT_BYTES = 20_000
-"""The most of one text that is shown; its middle is left out."""
+"""Maximum of one text; the middle of a longer one is left out."""
 CALL_BYTES = 2_000
-"""The most of the arguments of one call, and of one result."""
+"""Maximum of the arguments of one call, and of one result."""
 GAP_BYTES = 100
-"""Room for the line that stands for messages that are left out."""
+"""Room for the line in place of the messages that are left out."""
 HEADING = "## Context Summary (compacted)\n\n"
 
 SYSTEM = """\
@@ -64,12 +64,12 @@ Facts that were found out and would cost work to find again."""
 
 
 class NothingToCompactError(Exception):
-    """There are no messages that a summary could replace; the text says why."""
+    """No message can be replaced by a summary; the text says why."""
 
 
 def split(transcript: Sequence[Message]) -> tuple[Sequence[Message], Sequence[Message]]:
-    """The older messages, which the summary replaces, and those that are kept. Results go with their calls: the API
-    would refuse results of calls that it does not see. Raises `NothingToCompactError`."""
+    """The older messages, which the summary replaces, and the messages that are kept. Results stay with their calls:
+    the API refuses a result without its call. Raises `NothingToCompactError`."""
     if not transcript:
         raise NothingToCompactError("nothing to compact: the conversation is empty")
     cut = len(transcript) - KEPT
@@ -81,15 +81,15 @@ def split(transcript: Sequence[Message]) -> tuple[Sequence[Message], Sequence[Me
 
 
 def compacted_conversation(summary: str, kept: Sequence[Message]) -> list[Message]:
-    """The new conversation."""
+    """The new conversation: the summary, then the messages that are kept."""
     return [Message("user", (Text(HEADING + summary),), now()), *kept]
 
 
 def summary_request(
     model: str, older: Sequence[Message], *, window: int | None, instructions: str = ""
 ) -> dict[str, Any]:
-    """The request for the summary. `window` is the model's context in tokens, None if it is not known. No part of it is
-    marked for the provider's cache: it is never sent again."""
+    """The request for the summary. `window`: the model's context window in tokens, None if unknown. No part of the
+    request is marked for the provider's cache: it is never sent again."""
     window = window or UNKNOWN_WINDOW
     room = max(LEAST_SHOWN, (window - summary_tokens(window)) * BYTES_PER_TOKEN)
     shown = messages_text(older, room).replace("</conversation>", "<\\/conversation>")
@@ -104,13 +104,13 @@ def summary_request(
 
 
 def summary_tokens(window: int) -> int:
-    """The most tokens of a summary by a model with this context."""
+    """Maximum tokens of a summary by a model with this context window."""
     return max(1, min(SUMMARY_TOKENS, window // 4))
 
 
 def messages_text(messages: Sequence[Message], limit: int) -> str:
-    """The messages as plain text, at most `limit` bytes of UTF-8, which must be `LEAST_SHOWN` or more. If they are too
-    many, the first ones stay, which say what is wanted, and the last ones; a line stands for those between them."""
+    """The messages as plain text of at most `limit` bytes of UTF-8; `limit` must be `LEAST_SHOWN` or more. Of too long
+    a text the first messages stay, which have the user's wish, and the last ones; a line replaces those between."""
     whole = "\n\n".join(parts := [_message(message) for message in messages])
     if _size(whole) <= limit:
         return whole

@@ -1,4 +1,4 @@
-"""The conversation that prompts of an engine share: transcript, use of the model, and the file that keeps both."""
+"""The conversation that prompts of an engine share: transcript, use of the model, and the session file with both."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Conversation:
     def __init__(self, session: SessionFile | None = None, spending: Spending | None = None) -> None:
         self._session = session
         self.spending = Spending() if spending is None else spending
-        """Without what an earlier process has used."""
+        """The use by this process only."""
         self.transcript: list[Message] = []
         self.usage = cost.NOTHING
-        """Of the whole session, what was before this run included."""
+        """The use of the whole session, earlier runs included."""
         self.fill = Fill()
         self.name = ""
         """The name of the session; "" if it has none."""
         self._unwritten: Sequence[Message] = ()
-        """The last messages so far, if the file has them only with the next one."""
+        """The last messages so far that are written to the file only with the next message."""
 
     @property
     def id(self) -> str:
@@ -42,21 +42,21 @@ class Conversation:
 
     @property
     def path(self) -> Path | None:
-        """The file, which is not there before the first message; None without one."""
+        """The path of the file, which the first message creates; None without a file."""
         return None if self._session is None else self._session.path
 
     @property
     def is_on_disk(self) -> bool:
-        """Whether the file has all of the conversation: it is there, and could be written so far."""
+        """Whether the file exists and has the whole conversation."""
         return self._session is not None and self._session.is_on_disk
 
     def settle(self) -> None:
-        """Makes the file of a copy, which else its first message makes. Raises `SessionError`."""
+        """Creates the file of a copy now; else its first message does. Raises `SessionError`."""
         if self._session is not None:
             self._session.settle()
 
     def begin(self, session: SessionFile, usage: Totals | None = None) -> None:
-        """A new conversation: the file of the one so far is closed. Without `usage`, that goes on."""
+        """Begins a new conversation and closes the file of the old one. Without `usage`, the use so far goes on."""
         if self._session is not None:
             self._session.close()
         self._session = session
@@ -67,8 +67,8 @@ class Conversation:
         self._unwritten = ()
 
     def go_on(self, session: SessionFile, loaded: LoadedSession) -> None:
-        """The conversation that `session` has: the file of the one so far is closed. Results that were added at its end
-        are written before the next message; until then the file stays as it is."""
+        """Resumes the conversation of `session` and closes the file of the old one. Results that a repair added at its
+        end are written before the next message; until then the file stays as it is."""
         self.begin(session, loaded.usage)
         self.name = loaded.name
         self.transcript = list(loaded.messages)
@@ -76,13 +76,13 @@ class Conversation:
         self._unwritten = loaded.unwritten
 
     def model(self, provider: str, model: str) -> None:
-        """Notes in the file that another model is asked from now on."""
+        """Notes in the file the model of the requests from now on."""
         if self._session is not None:
             self._session.model(provider, model)
 
     def repair(self) -> int:
-        """Makes the transcript one that the model takes, as a prompt begins. The file then has the same. Returns how
-        many messages were changed, added or left out."""
+        """Makes the transcript one that the model's API takes, at the start of a prompt, and the file with it. Returns
+        the number of messages that were changed, added or left out."""
         messages, changes = repair_messages(self.transcript)
         if not changes:
             return 0
@@ -111,16 +111,16 @@ class Conversation:
             self._session.message(message)
 
     def replace(self, messages: Sequence[Message]) -> None:
-        """Takes these messages instead of those so far. The use of the model stays. Only without a file: with one,
-        another file begins (`begin`)."""
+        """Replaces all messages by these. The use of the model stays. Only without a file: with one, `begin` starts
+        another file."""
         assert self._session is None
         self.name = ""
         self.transcript = list(messages)
         self.fill = Fill()
 
     def compact(self, messages: Sequence[Message]) -> None:
-        """Takes these messages, the first of which is a summary, instead of those so far. A file keeps those, too:
-        the conversation in it is whole."""
+        """Replaces all messages by these; the first one is a summary. The file keeps the old messages, too: its
+        conversation is whole."""
         self.transcript = list(messages)
         self.fill = Fill(compacted=len(self.transcript))
         self._unwritten = ()
@@ -128,7 +128,7 @@ class Conversation:
             self._session.compaction(messages)
 
     def take_back(self, count: int) -> None:
-        """Takes back the messages after the first `count`. A file keeps them, too."""
+        """Drops the messages after the first `count`. The file keeps them."""
         if len(self.transcript) > count:
             self.compact(self.transcript[:count])
             self.fill = Fill()
@@ -145,11 +145,11 @@ class Conversation:
             self._session.rename(name)
 
     def measure(self, usage: Mapping[str, int]) -> None:
-        """Notes what the provider counted for a request and its reply, which is the last message."""
+        """Notes the provider's counts for a request and its reply, which is the last message."""
         self.fill = auto_compaction.fill_after_reply(usage, len(self.transcript))
 
-    def used(self, reply: Totals, model: str = "", seconds: float = 0.0) -> Totals:
-        """Adds what a reply of this model has used, and how long it took. Returns the sum of all replies."""
+    def add_usage(self, reply: Totals, model: str = "", seconds: float = 0.0) -> Totals:
+        """Adds the use and the seconds of a reply of this model. Returns the sum of all replies."""
         self.spending.add(reply, model, seconds)
         self.usage = cost.add(self.usage, reply)
         if self._session is not None:

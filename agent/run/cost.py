@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NOTHING = Totals(0, 0, 0, 0, 0.0)
-"""The use of no request, which costs nothing."""
+"""The use before the first request."""
 
 
 def totals(model: str, usage: Mapping[str, int], *, is_partial: bool = False) -> Totals:
@@ -29,7 +29,7 @@ def is_known(model: str) -> bool:
 
 
 def add(left: Totals, right: Totals) -> Totals:
-    """The sum of both; its cost is None if a cost of them is None."""
+    """The sum of both; its cost is None if the cost of either is."""
     unknown = left.cost_usd is None or right.cost_usd is None
     return Totals(
         input=left.input + right.input,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Retries(NamedTuple):
-    """How often a guard wants the same to be tried again in all, and which guard."""
+    """The retries that a guard wants in all, and the guard's name; 0 and "" if none wants any."""
 
     most: int = 0
     guard: str = ""
@@ -22,8 +22,8 @@ class Retries(NamedTuple):
 def ask_about_error(
     supervisor: Supervisor, abort: Abort, error: str, context: ErrorContext, *, recoverable: bool
 ) -> Retries:
-    """Waits for the guards of `error`. `recoverable` says whether a retry is possible; else none is made. After an
-    abort they are not asked."""
+    """Waits for the guards of `error`, which are not asked after an abort. `recoverable`: whether a retry is possible;
+    if not, their wish for one is ignored."""
     if abort.requested or not supervisor.guards.of("error"):
         return Retries()
     judgement = supervisor.intercept(frames.Event("error", error=error, error_context=context, recoverable=recoverable))

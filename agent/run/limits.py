@@ -1,5 +1,5 @@
 """Decides whether the model may be asked once more: the limits of steps, dollars and tokens. A request is made while
-less than the budget is used, so the use at the end is over it by one reply at most."""
+less than the budget is used, so the last reply may exceed it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Budget(msgspec.Struct, frozen=True):
 
     max_cost_usd: float | None = None
     max_tokens: int | None = None
-    """Input and output tokens; those that are read from the provider's cache or written to it are input."""
+    """Input and output tokens; input includes tokens read from and written to the provider's cache."""
 
 
 class ModelUse(msgspec.Struct, frozen=True):
@@ -37,11 +37,11 @@ def total_tokens(used: Totals) -> int:
 
 
 def budget_refusal(spent: Totals, budget: Budget) -> str | None:
-    """Why no further request may be made; None if one may. A cost that is not known counts as too high."""
+    """Why no further request may be made; None if one may. An unknown cost counts as too high."""
     if budget.max_cost_usd is not None:
         limit = f"${dollars(budget.max_cost_usd, 2)} (--max-cost-usd)"
         if spent.cost_usd is None:
-            return f"budget: the used part of {limit} is not known: the price of a model that was asked is missing"
+            return f"budget: the used part of {limit} is unknown: the price of a model that was asked is missing"
         if spent.cost_usd >= budget.max_cost_usd:
             return f"budget: ${dollars(spent.cost_usd, 4)} of {limit} is used; {MORE}"
     if budget.max_tokens is not None and total_tokens(spent) >= budget.max_tokens:
@@ -60,7 +60,7 @@ def unpriced_refusal(model: str, budget: Budget) -> str | None:
     if budget.max_cost_usd is None or cost.is_known(model):
         return None
     return (
-        f"--max-cost-usd: the price of the model {model!r} is not known, so the budget cannot be checked:"
+        f"--max-cost-usd: the price of the model {model!r} is unknown, so the budget cannot be checked:"
         " write its prices to $ZOT_HOME/models.json, or limit its tokens with --max-tokens"
     )
 
@@ -72,13 +72,13 @@ class Spending:
         self.budget = Budget() if budget is None else budget
         self.spent = cost.NOTHING
         self.last = cost.NOTHING
-        """Of the last request."""
+        """The use of the last request."""
         self.seconds = 0.0
-        """That all requests took together."""
+        """The duration of all requests together."""
         self.models: dict[str, ModelUse] = {}
 
     def add(self, used: Totals, model: str = "", seconds: float = 0.0) -> None:
-        """One request more, to this model."""
+        """Adds one request to this model."""
         self.spent = cost.add(self.spent, used)
         self.last = used
         self.seconds += seconds

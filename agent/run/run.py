@@ -53,7 +53,7 @@ class Run:
         session: SessionHooks | None = None,
         say: Callable[[str], None] = lambda _line: None,
     ) -> None:
-        """`say` gets lines for a person, about compactions. Prompts of one session share `session`."""
+        """`say` gets lines for a person about compactions. Prompts of one session share `session`."""
         self.options = options
         """May be replaced while the prompt runs; the next request to the model is made with the new ones."""
         self.steps = 0
@@ -89,25 +89,25 @@ class Run:
 
     @property
     def text(self) -> str:
-        """The last text of the model that readers may see; if it fits the schema of the answers, its JSON alone."""
+        """The last text of the model that readers may see; only its JSON if that fits the schema of the answers."""
         return self._turns.text if not self.answer or self._attempts is None else self._attempts.checked.text
 
     @property
     def answer(self) -> msgspec.Raw | msgspec.UnsetType:
-        """The JSON of an answer that fits."""
+        """The JSON of an answer that fits the schema; unset without one."""
         return msgspec.UNSET if self._attempts is None else self._attempts.checked.answer
 
     def prompt(
         self, text: str, images: tuple[Image, ...] = (), *, files: Sequence[str] = (), sender: str = ""
     ) -> PromptEnd:
-        """Runs turns until the model is done, a failure, a guard or an abort ends the run, or `max_steps` or the budget
-        is used up. After an answer that does not fit the schema there is one more turn. `files` and `sender` are as in
+        """Runs turns until the model is done, until a failure, guard or abort ends the run, or until `max_steps` or
+        the budget is reached. An answer that does not fit the schema gets one more turn. `files` and `sender`: see
         `UserMessages.begin`."""
         refused = self._begin(text, images, files, sender)
         return self._take_turns() if refused is None else refused
 
     def _begin(self, text: str, images: tuple[Image, ...], files: Sequence[str], sender: str) -> PromptEnd | None:
-        """Begins with the user's message. Returns the end of the prompt if there is no turn."""
+        """Adds the user's message. Returns the end of the prompt if it must not go to the model."""
         try:
             judgement = self._messages.begin(text, images, files, sender)
         except UnfitImageError as error:
@@ -116,7 +116,7 @@ class Run:
             if not judgement.is_blocked:
                 return None
             end = PromptEnd(Status.BLOCKED, judgement.reason)
-        if self._abort.status is not None:  # it has ended the scaling, or the wait for the guard
+        if self._abort.status is not None:  # an abort has ended the scaling, or the wait for the guard
             return PromptEnd(self._abort.status, self._abort.reason)
         return end
 
@@ -125,7 +125,7 @@ class Run:
             self.steps += 1
             end = self._take_turn()
             tries = 0
-            while end is not None and end.error_context == "model_call" and self._is_retried(end, tries):
+            while end is not None and end.error_context == "model_call" and self._prepare_retry(end, tries):
                 tries += 1
                 self._turns.take_back_reply()
                 end = self._turns.aborted() if self._abort.requested else self._take_turn()
@@ -137,9 +137,9 @@ class Run:
         end = self._turns.take(self.steps, self.options)
         return self._take_again(end) if end is not None and end.is_too_long else end
 
-    def _is_retried(self, failed: PromptEnd, tries: int) -> bool:
-        """Asks the guards of errors about a failed request. Whether it is made again, after `tries` retries; by then
-        the pause before it is over."""
+    def _prepare_retry(self, failed: PromptEnd, tries: int) -> bool:
+        """Asks the guards of errors about a failed request, after `tries` retries, and waits for the pause before the
+        next one. Returns whether to make the request again."""
         retries = ask_about_error(
             self._supervisor, self._abort, failed.reason, "model_call", recoverable=failed.can_retry
         )
@@ -152,7 +152,7 @@ class Run:
         return True
 
     def _before_turn(self) -> PromptEnd | None:
-        """Makes the conversation ready for the next request. Returns the end of the prompt if there is none."""
+        """Prepares the conversation for the next request. Returns the end of the prompt if no request may follow."""
         if (limit := self._limit_reached()) is not None:
             return limit
         self._messages.deliver_waiting()
@@ -168,8 +168,8 @@ class Run:
         return None
 
     def _take_again(self, refused: PromptEnd) -> PromptEnd | None:
-        """Compacts the conversation after a request that was too long, and takes the turn once more; what the model may
-        have said is dropped. Where that cannot be done, the prompt ends as it would have."""
+        """Compacts the conversation after a request that was too long, drops the model's text and takes the turn once
+        more. If that is not possible, the prompt ends, with both reasons."""
         if (limit := self._budget_used_up()) is not None:  # by a reply that filled the window
             return msgspec.structs.replace(refused, status=limit.status, reason=f"{refused.reason}\n{limit.reason}")
         summary = self._compactor.after_refusal(self.options, self._turns.asked)
@@ -188,8 +188,8 @@ class Run:
         return end
 
     def _after_last_turn(self, end: PromptEnd) -> PromptEnd | None:
-        """The end of the prompt after a turn that could be its last. None if another one follows: for a message that
-        waits, or because the answer does not fit the schema."""
+        """The end of the prompt after a turn that could be its last. None if another turn follows: a message waits, or
+        the answer does not fit the schema."""
         if end.status is Status.OK and self._messages.has_waiting:
             if (limit := self._limit_reached()) is not None:
                 return limit

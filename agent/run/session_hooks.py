@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wire.frames import SessionEnd, SessionSource
 
 ABORTED_S = 2.0
-"""Seconds for all guards of the end together, after an abort and in a batch. Else each has its own timeout."""
+"""Seconds for all guards of the end together after an abort and in a batch. Otherwise each has its own timeout."""
 
 
 class HookState(Enum):
@@ -36,10 +36,10 @@ class SessionHooks:
         self._source = source
         self._state = HookState.NEW
         self._open = 0
-        """Questions about sessions that were left, which have no answer yet."""
+        """The number of questions about earlier sessions that have no answer yet."""
 
     def start(self, prompt: str) -> str:
-        """Asks, with the first prompt, and returns the context that guards add for the model; "" after that."""
+        """Asks the guards with the first prompt. Returns the context that they add for the model; "" later."""
         if self._state is not HookState.NEW:
             return ""
         self._state = HookState.BEGUN
@@ -49,7 +49,7 @@ class SessionHooks:
         return judgement.additional_context
 
     def leave(self, keep: Callable[[str], None], then: SessionSource) -> None:
-        """Another session takes the place of this one. Does not wait; `keep` gets a summary, if there is one."""
+        """Ends this session for another one, without waiting. `keep` gets the guards' summary, if any."""
         if self._state is HookState.BEGUN:
             self._ask("user_exit", "", keep)
         self._state, self._source, self.said = HookState.NEW, then, ""
@@ -63,8 +63,8 @@ class SessionHooks:
         within_s: float | None,
         give_up: Callable[[], bool],
     ) -> None:
-        """Asks, and waits for the answers, those about sessions that were left among them; no longer than `within_s`,
-        and than until `give_up` holds."""
+        """Asks, and waits for all answers, also those about earlier sessions: at most `within_s` seconds, and until
+        `give_up` returns True."""
         asked = self._ask(reason, error, keep) if self._state is HookState.BEGUN else None
         self._state = HookState.ENDED
         if not self._open:

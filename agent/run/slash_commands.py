@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 COMMAND = re.compile(r"/([\w-](?:[^\s/]*[\w-])?)(?:\s+(.*))?", re.DOTALL)
 REASONS_SHOWN = 3
-"""The most faults of extensions that did not start in an error about a command."""
+"""Maximum of extensions without a start that an error about a command names."""
 AS_TEXT = "to send it to the model as text, put -- or a space before it"
 
 
@@ -52,7 +52,7 @@ def parse(prompt: str) -> Invocation | None:
 
 
 class MeanwhileWork(Protocol):
-    """The work during a command: the command may wait for the end of a prompt that it has sent."""
+    """Work during a command: the command may wait for the end of a prompt that it has sent."""
 
     @property
     def is_wanted(self) -> bool: ...
@@ -71,7 +71,7 @@ class SlashCommands:
         skipped: Sequence[SkippedExtension] = (),
         meanwhile: MeanwhileWork | None = None,
     ) -> None:
-        """`skipped` are the extensions that were found and are not started: one of them may have the command."""
+        """`skipped`: extensions that were found but are not started; one of them may have the command."""
         self._supervisor = supervisor
         self._skipped = skipped
         self._meanwhile = meanwhile
@@ -85,10 +85,10 @@ class SlashCommands:
         latest = max((extension.started_at + extension.start_s for extension in starting), default=0.0)
         self._event_writer.wait(lambda: asked.name in registrations.commands() or supervisor.is_settled, latest)
         if self._abort.is_requested():
-            return self._aborted()
+            return self._abort_result()
         owned = registrations.commands().get(asked.name)
         if owned is None:
-            absent = [*_not_started(supervisor), *_left_out(self._skipped)]
+            absent = [*_start_failures(supervisor), *_skip_reasons(self._skipped)]
             reason = unknown_command(asked.name, list(registrations.commands()), absent)
             return CommandResult(status=Status.ERROR, reason=f"{reason}; {AS_TEXT}")
         extension = valid_text(owned.owner.name)
@@ -98,7 +98,7 @@ class SlashCommands:
         except KeyError:  # a reload has removed the command while the run waited for a slow reader
             return _error(asked, f"extension {extension} no longer has this command")
         if self._abort.is_requested():
-            return self._aborted()
+            return self._abort_result()
         if answer.frame is None:
             within = " (timeouts.command in its manifest)" if answer.failure is Failure.TIMEOUT else ""
             return _error(asked, f"extension {extension} failed: {answer.reason}{within}")
@@ -142,18 +142,18 @@ class SlashCommands:
                 emit(events.ExtDisplay(extension, said.display or ""))
                 return CommandResult(text=said.display or "")
             case "open_panel" if said.open_panel is not None:
-                return CommandResult(text=_drawn(said.open_panel))
+                return CommandResult(text=_panel_text(said.open_panel))
             case unknown:
                 return _error(asked, f"extension {extension} failed: there is no action {unknown[:80]!r}")
 
-    def _aborted(self) -> CommandResult:
+    def _abort_result(self) -> CommandResult:
         assert self._abort.status is not None
         return CommandResult(status=self._abort.status, reason=self._abort.reason)
 
 
 def unknown_command(name: str, known: Collection[str], absent: Iterable[tuple[str, str]]) -> str:
     """The error about a command that no extension has registered. `absent` has the name of each extension that does
-    not run, and the end of a sentence that says why: its commands are unknown."""
+    not run, so that its commands are unknown, and the end of a sentence with the reason."""
     slashed = [f"/{command}" for command in known]
     reasons: dict[str, list[str]] = {}
     for extension, why in sorted(absent, key=lambda each: each[0] != name):
@@ -174,14 +174,14 @@ def unknown_command(name: str, known: Collection[str], absent: Iterable[tuple[st
     )
 
 
-def _not_started(supervisor: Supervisor) -> Iterator[tuple[str, str]]:
+def _start_failures(supervisor: Supervisor) -> Iterator[tuple[str, str]]:
     for extension in supervisor.extensions:
         if not extension.was_ready:
             failure = valid_text(extension.failure)
             yield valid_text(extension.name), f"did not start: {failure}" if failure else "is still starting"
 
 
-def _left_out(skipped: Iterable[SkippedExtension]) -> Iterator[tuple[str, str]]:
+def _skip_reasons(skipped: Iterable[SkippedExtension]) -> Iterator[tuple[str, str]]:
     for each in skipped:
         if each.untrusted is not None:
             why = f"is {each.reason}"
@@ -196,7 +196,7 @@ def _error(asked: Invocation, reason: str) -> CommandResult:
     return CommandResult(status=Status.ERROR, reason=f"/{asked.name}: {reason}")
 
 
-def _drawn(panel: Panel) -> str:
+def _panel_text(panel: Panel) -> str:
     """A panel as text, for output that has no panels."""
     parts = [panel.title or "", *(panel.lines or ()), panel.footer or ""]
     return "\n".join(part for number, part in enumerate(parts) if part or 0 < number < len(parts) - 1)

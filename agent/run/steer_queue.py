@@ -1,4 +1,4 @@
-"""The messages that a client has for a prompt that runs. They wait for the next turn boundary. Does no I/O."""
+"""Messages of a client for the running prompt, which wait for the next turn boundary. Does no I/O."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from agent.transcript import Image
 
 WAITING_LIMIT = 100
-"""Maximum of messages that wait."""
+"""Maximum number of waiting messages."""
 SIZE_LIMIT = 32 * 1024 * 1024
-"""Maximum of characters of text and of base64 that wait."""
+"""Maximum of all waiting messages in characters of text and base64."""
 
 
 class SteerRefusedError(Exception):
@@ -19,11 +19,11 @@ class SteerRefusedError(Exception):
 
 
 class SteerTooLateError(SteerRefusedError):
-    """The prompt makes no more requests."""
+    """The prompt makes no further request."""
 
 
 class SteerQueue:
-    """First in, first out, for one prompt. Once it is closed it takes nothing, and what waits is dropped."""
+    """First in, first out, for one prompt. A closed queue takes nothing and has dropped its messages."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[str, tuple[Image, ...]]] = deque()

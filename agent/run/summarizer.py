@@ -1,4 +1,4 @@
-"""Asks the model for a summary of the older messages, and puts it in their place: on request, or when it is needed."""
+"""Asks the model for a summary of the older messages and puts it in their place: on request, or when needed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class CompactionResult(msgspec.Struct, frozen=True):
 
 class Summarizer:
     """Carries out compactions. Readers get `retry`, `usage` and at the end `compact_done`, but not the reply as it
-    arrives. `shown` returns what readers may see of the summary; extensions have no other part in it."""
+    arrives. `shown` asks the guards and returns the summary as readers may see it; no other hook is called."""
 
     def __init__(
         self,
@@ -69,8 +69,8 @@ class Summarizer:
         trigger: Literal["request", "window", "too_long"] = "request",
         window: int | None = None,
     ) -> CompactionResult:
-        """Puts a summary by this model in the place of `older`, and drops what follows `kept`. `window` is the most
-        tokens that the request may have; without it, the context of the model."""
+        """Puts a summary by this model in the place of `older`, and drops all messages after `kept`. `window`: maximum
+        tokens of the request; None: the model's context window."""
         if (used_up := self.conversation.spending.used_up()) is not None:
             return CompactionResult(Status.BUDGET, used_up)
         if window is None:
@@ -103,24 +103,24 @@ class Summarizer:
 
 
 def window_of(model: str) -> int | None:
-    """The context of a model in tokens; None if it is not known."""
+    """The context window of a model in tokens; None if unknown."""
     info = catalogue.find(model)
     return None if info is None else info.context_window
 
 
 class WindowWatch(Enum):
-    """Whether an `AutoCompactor` looks at how full the window is."""
+    """Whether an `AutoCompactor` checks how full the window is."""
 
     ON = "on"
     TOLD = "told"
-    """It does, and a person has been told that no summary would help."""
+    """It checks, and has told a person that no summary would help."""
     OFF = "off"
-    """A summary has failed; now only a refusal of the provider leads to another one."""
+    """A summary has failed: only a refusal of the provider leads to another one."""
 
 
 class AutoCompactor:
-    """Compacts the conversation of one prompt when that is needed: before a request that would fill the window, and
-    after one that was too long. `offered` returns the tools of the next request; `say` gets lines for a person."""
+    """Compacts the conversation of one prompt before a request that would fill the window, and after a request that
+    was too long. `offered` returns the tools of the next request; `say` gets lines for a person."""
 
     def __init__(
         self, summarizer: Summarizer, *, offered: Callable[[], Sequence[ToolSpec]], say: Callable[[str], None]
@@ -134,8 +134,8 @@ class AutoCompactor:
         self._watch = WindowWatch.ON
 
     def before_request(self, options: Options) -> None:
-        """Compacts the conversation if the next request would fill the window too far. If that fails the run goes on;
-        after an abort it does not."""
+        """Compacts the conversation if the next request would fill the window too far. The run goes on if that fails,
+        but not after an abort."""
         window = window_of(options.model)
         if not options.auto_compact or window is None or self._watch is WindowWatch.OFF:
             return
@@ -147,7 +147,7 @@ class AutoCompactor:
             percent=options.compact_at,
             overhead=self._overhead(options),
         )
-        share = f"about {judged.tokens * 100 // window} % of the window of {options.model}"
+        share = f"about {judged.tokens * 100 // window} % of the context window of {options.model}"
         if judged.decision is CompactionStep.NO_USE and self._watch is WindowWatch.ON:
             self._watch = WindowWatch.TOLD
             self._say(
@@ -164,11 +164,11 @@ class AutoCompactor:
         elif not self._abort.requested:
             self._watch = WindowWatch.OFF
             why = ended.reason.replace("\n", "; ")
-            self._say(f"the conversation fills {share}, and goes on as it is: {why}")
+            self._say(f"the conversation fills {share}, and is not compacted: {why}")
 
     def after_refusal(self, options: Options, asked: Sequence[Message]) -> CompactionResult:
-        """Compacts the messages of a request that was too long, and drops what came after them. Unless the status is
-        `ok`, the reason says why that was not possible."""
+        """Compacts the messages of a request that was too long, and drops all messages after them. If the status is not
+        `ok`, the reason says why."""
         if not options.auto_compact:
             return CompactionResult(Status.ERROR, "that is off in this run; --auto-compact turns it on")
         if self._conversation.fill.is_compact(len(asked)):
@@ -180,7 +180,7 @@ class AutoCompactor:
         known = window_of(options.model)
         tokens = self._overhead(options) + auto_compaction.estimate_tokens(asked)
         self._event_writer.emit(events.CompactStart("too_long", tokens, known))
-        # The server takes less than the request had, whatever the catalogue says.
+        # The server takes fewer tokens than the request had, even if the catalogue has a larger window.
         window = min(tokens, known or compaction.UNKNOWN_WINDOW)
         ended = self._summarizer.run(options.model, older, kept, trigger="too_long", window=window)
         if ended.status is Status.OK:

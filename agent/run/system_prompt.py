@@ -1,4 +1,4 @@
-"""Puts the system prompt together, and tells what of a request is of this machine."""
+"""Puts the system prompt together, and names the parts of a request that come from this machine."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def system_prompt(
     skills: str = "",
     context: str = "",
 ) -> str:
-    """The part that does not change from day to day, nor from one copy of a project to the next, so that the provider
-    can serve it from its cache: the custom text, else `HOME/SYSTEM.md`, else the built-in identity; then the appended
-    texts, the list of skills, and the texts of context files. Raises `OSError` for a `SYSTEM.md` that is there and
-    cannot be read: nobody would notice that its rules do not hold."""
+    """The part that is the same each day and in each copy of a project, so that the provider can serve it from its
+    cache: the custom text, else `HOME/SYSTEM.md`, else the built-in identity; then the appended texts, the list of
+    skills, and the texts of context files. Raises `OSError` for a `SYSTEM.md` that cannot be read: without an error
+    its rules would be ignored unnoticed."""
     base = (custom or "").strip() or _from_file(home) or IDENTITY
     return "\n\n".join([base, *(text for text in (*appended, skills, context) if text.strip())])
 
 
 def date_and_folder(today: date, cwd: str) -> str:
-    """The part that changes. It stands behind all of the other."""
+    """The part that changes. It comes last."""
     return f"\n\nCurrent date: {today:%Y-%m-%d}\nCurrent working directory: {cwd}\n"
 
 
 def local_additions(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """Names the tools of extensions and the context files that a request has and its recording has not, each with the
-    flag that leaves them out; "" if there are none. Both are as `agent.cassette` compares them."""
+    """Names the tools of extensions and the context files of a request that are missing in its recording, with the flag
+    that leaves them out; "" if none is missing. Both are as `agent.cassette` compares them."""
     known = {*_tools(recorded), *(spec.name for spec in (*SPECS, SKILL))}
     found = []
     if tools := [name for name in _tools(asked) if name not in known]:

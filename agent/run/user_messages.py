@@ -1,4 +1,4 @@
-"""The messages of the user in one prompt: the one that begins it, and those that wait for the next request."""
+"""The messages of the user in one prompt: the first one, and those that wait for the next request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class UserMessages:
-    """Puts messages at the end of the conversation, once guards have judged them."""
+    """Adds messages to the end of the conversation after guards have judged them."""
 
     def __init__(
         self,
@@ -56,11 +56,11 @@ class UserMessages:
         return self._steering.has_waiting
 
     def begin(self, text: str, images: tuple[Image, ...], files: Sequence[str] = (), sender: str = "") -> Judgement:
-        """The message that begins the prompt, with the content of `files` behind it; `sender` is the extension that has
-        sent it. Readers see it also if a guard blocks it; then it is no part of the conversation, and no file is read.
+        """Adds the first message of the prompt, followed by the content of `files`; `sender` is the extension that has
+        sent it. Readers also see a message that a guard blocks; it is not in the conversation, and no file is read.
         Raises `UnfitImageError`."""
         images = self._toolbox.fit_message(images, self._event_writer.wait)
-        message, judgement = self._judged(text, images, files, sender)
+        message, judgement = self._judge(text, images, files, sender)
         if not judgement.is_blocked:
             started = self._session.start(text_of(message.content))
             contexts = (started, judgement.additional_context)
@@ -79,16 +79,16 @@ class UserMessages:
         return Message(message.role, (*said, *parts), message.time)
 
     def deliver_waiting(self) -> bool:
-        """The messages that wait. A guard may block one: its notice says so, and the prompt goes on. Returns whether
-        any was delivered; after an abort none is."""
+        """Adds the waiting messages. If a guard blocks one, a notice says so, and the prompt goes on. Returns whether
+        any was delivered; none is after an abort."""
         is_any_delivered = False
         while (waiting := self._steering.take()) is not None:
             text, images = waiting
             try:
                 images = self._toolbox.fit_message(images, self._event_writer.wait)
-            except UnfitImageError as error:  # the message was taken, so the model gets its words
+            except UnfitImageError as error:  # the message was accepted: the model gets at least its text
                 text, images = f"{text}\n\n[the images of this message are left out: {error}]", ()
-            message, judgement = self._judged(text, images)
+            message, judgement = self._judge(text, images)
             if self._abort.is_requested():
                 return False
             if not judgement.is_blocked:
@@ -99,12 +99,12 @@ class UserMessages:
         return is_any_delivered
 
     def add_unjudged(self, text: str) -> None:
-        """Words of ours. No guard judges them: no user has written them."""
+        """Adds a text of ours. No guard judges it: no user has written it."""
         message = Message("user", (Text(text),), now())
         self._show(message)
         self._append(message)
 
-    def _judged(
+    def _judge(
         self, text: str, images: tuple[Image, ...], files: Sequence[str] = (), sender: str = ""
     ) -> tuple[Message, Judgement]:
         judgement = self._supervisor.intercept(_event(text, files, sender))

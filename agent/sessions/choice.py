@@ -1,4 +1,4 @@
-"""Opens the session that a run goes on with, and says what the user has to know about it."""
+"""Opens the session that a run resumes, and makes the lines for the user about it."""
 
 from __future__ import annotations
 
@@ -18,65 +18,65 @@ if TYPE_CHECKING:
     from agent.sessions.load import LoadedSession
 
 REPLAYS = ("replay", "none")
-"""The providers in files of sessions that asked no provider."""
+"""Provider names in files of sessions that asked no server."""
 ANTHROPIC = "anthropic"
-"""The provider whose models cassettes have."""
+"""The provider of the models in cassettes."""
 
 
 class OpenedSession(msgspec.Struct, frozen=True):
-    """A session that was read, and the file that its next messages go to."""
+    """A session that was read, and the file for its next messages."""
 
     file: SessionFile
     loaded: LoadedSession
 
     def remarks(self, cwd: str) -> tuple[str, ...]:
-        """Lines for the user: what could not be read, what was repaired, and whether another folder than `cwd` is the
-        session's."""
+        """Lines for the user: about unreadable lines, about repairs, and about the session's folder if it is not `cwd`;
+        empty if there is nothing to say."""
         loaded = self.loaded
         found: tuple[str, ...] = ()
         if loaded.fault_count:
             first = loaded.faults[0]
             more = f" (the first of {loaded.fault_count} such lines)" if loaded.fault_count > 1 else ""
-            found = (f"{loaded.path}:{first.line}: this line cannot be read and is left out{more}: {first.reason}",)
+            found = (f"{loaded.path}:{first.line}: this line cannot be read and is skipped{more}: {first.reason}",)
         if loaded.repairs:
             changed = "1 message is" if loaded.repairs == 1 else f"{loaded.repairs} messages are"
             found += (
-                f"{loaded.path}: the conversation was broken off or edited: {changed} changed, added or left out, so"
-                " that the model takes it",
+                f"{loaded.path}: the conversation was cut off or edited: {changed} changed, added or dropped, so"
+                " that the model accepts it",
             )
         theirs = loaded.meta.cwd
         if theirs and os.path.realpath(theirs) != os.path.realpath(cwd):
-            found += (f"this session's folder was {theirs}; it goes on in {cwd}",)
+            found += (f"this session's folder was {theirs}; it continues in {cwd}",)
         return found
 
     def provider(self, known: Collection[str]) -> str | None:
-        """The provider of the session's model, also for another model; None if it is not in `known`."""
+        """The provider of the session; None if the session has no model or the provider is not in `known`."""
         meta = self.loaded.meta
         theirs = ANTHROPIC if meta.provider in ("", *REPLAYS) else meta.provider
         return theirs if meta.model and theirs in known else None
 
     def model_for(self, provider: str | None, known: Collection[str]) -> tuple[str | None, str | None, str]:
-        """The provider and the model to go on with, and a line for the user if they are not those of the session. With
-        `provider`, the user has named one; `known` are those that there are. A replayed session has the model that was
-        recorded."""
+        """The provider and the model for the next requests, and a line for the user if they differ from the session's.
+        `provider`: the one that the user named, None if unset; `known`: all providers. A replayed session has the
+        recorded model."""
         meta, theirs = self.loaded.meta, self.provider(known)
         if not meta.model:
             return provider, None, ""
         if theirs is not None and provider in (None, theirs):
             return theirs, meta.model, ""
-        why = "which is not known here" if theirs is None else f"which {provider} has not"
+        why = "which is unknown here" if theirs is None else f"which {provider} has not"
         return (
             provider,
             None,
             (
                 f"this session's model was {meta.model} of {meta.provider}, {why};"
-                " it goes on with the default model (or choose one with --model)"
+                " it continues with the default model (or choose one with --model)"
             ),
         )
 
 
 def open_session(path: Path, *, home: Path, cwd: str, fork: bool) -> OpenedSession:
-    """Opens a session, with `fork` a copy of it. Raises `SessionError`, `SessionBusyError` if another run has it."""
+    """Opens a session, or with `fork` a copy. Raises `SessionError`; `SessionBusyError` if another run writes to it."""
     if not fork:
         return OpenedSession(*SessionFile.reopen(path))
     from agent.sessions.fork import fork_to_go_on  # most runs copy nothing
@@ -85,7 +85,7 @@ def open_session(path: Path, *, home: Path, cwd: str, fork: bool) -> OpenedSessi
 
 
 class SessionChoice(msgspec.Struct, frozen=True):
-    """The flags that say which session a run goes on with."""
+    """The flags that choose the session to resume."""
 
     continue_last: bool
     resume: str | None
@@ -94,11 +94,11 @@ class SessionChoice(msgspec.Struct, frozen=True):
     keep_session: bool
 
     def check(self) -> bool:
-        """Whether the run goes on with a session. Raises `SessionError` for flags that exclude each other."""
+        """Whether the run resumes a session. Raises `SessionError` for flags that exclude each other."""
         asked = [self.continue_last, self.resume is not None, self.session is not None]
         if sum(asked) > 1:
             raise SessionError(
-                "--continue, --resume and --session exclude each other: each names the session to go on with"
+                "--continue, --resume and --session exclude each other: each names the session to resume"
             )
         if self.resume == "":
             raise SessionError("--resume needs an ID here (zot session list), or use --continue for the newest session")
@@ -109,7 +109,7 @@ class SessionChoice(msgspec.Struct, frozen=True):
         return any(asked)
 
     def open(self, home: Path, cwd: str) -> OpenedSession | None:
-        """The session that the run goes on with, if it goes on with one. Raises `SessionError`."""
+        """The session that the run resumes; None for a new one. Raises `SessionError`."""
         if not self.check():
             return None
         if self.session is not None:

@@ -1,7 +1,7 @@
 """Writes a session file: each message is on disk (fsync) before the run goes on, and a lock marks the file as in use.
 
-Better than zot's on purpose: no empty file is made, only the owner can read it, and a hash of the working folder's
-absolute path names its folder. `agent.sessions.rows` has the format.
+Better than zot on purpose: no empty file is made, only the owner can read it, and its folder is named by a hash of the
+working folder's absolute path. `agent.sessions.rows` has the format.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from wire.events import Totals
 
 NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
-"""Of a file system that has no locks. There a second run is not noticed."""
+"""Errors of file systems without locks. There a second run is not noticed."""
 ATTEMPTS = 4
-"""To begin a file."""
+"""Maximum of tries to create a file that has the lock."""
 
 
 class SessionBusyError(SessionError):
@@ -43,7 +43,7 @@ class SessionBusyError(SessionError):
 
 
 class FileState(Enum):
-    """Of a `SessionFile`."""
+    """The state of a `SessionFile`."""
 
     NEW = "new"
     """There is no file yet: the first message makes it."""
@@ -53,11 +53,11 @@ class FileState(Enum):
 
 
 class SessionFile:
-    """A session that is being written. A write error ends the writing, but not the run: it is kept in `error`, and
+    """A session that is being written. A write error ends the writing, but not the run: `error` has its text, and
     `on_error` gets it once. The file then ends with the last whole row."""
 
     def __init__(self, path: Path, meta: Meta, fd: int = -1) -> None:
-        """With `fd`, an open descriptor that has the lock; else the first message creates the file."""
+        """`fd`: an open descriptor that has the lock; -1: the first message creates the file."""
         self.path = path
         self.meta = meta
         self.error: str | None = None
@@ -65,17 +65,17 @@ class SessionFile:
         self._fd = fd
         self._state = FileState.NEW if fd < 0 else FileState.OPEN
         self._size = 0
-        """Bytes of the file, after what was read or written last."""
+        """Bytes of the file after the last read or write."""
         self._ends_in_line = True
         self._is_meta_new = False
         """Whether `meta` has changed since it was written: the next message writes it first."""
         self._source: SessionSource | None = None
-        """A session whose kept rows are the first ones of this one."""
+        """Another session, whose kept rows this one begins with."""
 
     @classmethod
     def new(cls, home: Path, meta: Meta, source: SessionSource | None = None) -> SessionFile:
-        """A session of the folder `meta.cwd`, which begins now; it gets an id. With `source` it begins with the rows
-        that are kept of that one, which is closed with the new file."""
+        """A session of the folder `meta.cwd` that begins now and gets an id. With `source` it begins with the kept rows
+        of that session; `source` is closed with the new file."""
         started = datetime.now(UTC)
         meta = replace(meta, id=str(uuid.uuid4()), started=started.isoformat())
         file = cls(folder_of(home, meta.cwd) / f"{started:%Y%m%d-%H%M%S}-{meta.id[:8]}.jsonl", meta)
@@ -84,7 +84,7 @@ class SessionFile:
 
     @classmethod
     def reopen(cls, path: Path) -> tuple[SessionFile, LoadedSession]:
-        """Goes on with a session: takes the lock, then reads the file. Nothing is written before the next message.
+        """Resumes a session: takes the lock, then reads the file. Nothing is written before the next message.
         Raises `SessionBusyError` if another run has the lock, and `SessionError`."""
         try:
             fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
@@ -92,7 +92,7 @@ class SessionFile:
             raise SessionError(f"{path}: there is no such file; zot session list names the sessions") from None
         except OSError as error:
             refused = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
-            hint = "; go on with a copy (--fork)" if refused else ""
+            hint = "; resume a copy (--fork)" if refused else ""
             raise SessionError(f"{path}: cannot be opened for writing: {error.strerror}{hint}") from None
         try:
             _lock(fd, path)
@@ -113,11 +113,11 @@ class SessionFile:
 
     @property
     def is_on_disk(self) -> bool:
-        """Whether there is a file: the first message makes it."""
+        """Whether the file exists; the first message creates it."""
         return self._state is FileState.OPEN
 
     def create(self) -> Path:
-        """Makes the file now, without waiting for a message, and returns it. Raises `SessionError`."""
+        """Creates the file now, without waiting for a message, and returns its path. Raises `SessionError`."""
         try:
             self._create(b"")
         except OSError as error:
@@ -125,7 +125,7 @@ class SessionFile:
         return self.path
 
     def settle(self) -> None:
-        """Makes the file of a copy that has no message of its own so far. Raises `SessionError`."""
+        """Creates the file of a copy that has no message of its own so far. Raises `SessionError`."""
         if self._state is FileState.NEW and self._source is not None:
             self.create()
 
@@ -135,16 +135,16 @@ class SessionFile:
             self._append(line)
 
     def usage(self, cumulative: Totals) -> None:
-        """Writes the running totals. They are safe on the disk with the next message, or when the file is closed."""
+        """Writes the running totals. They are on disk (fsync) with the next message or after `close`."""
         if self._state is FileState.OPEN:
             self._append(rows.usage_line(cumulative), is_safe=False)
 
     def compaction(self, messages: Iterable[Message]) -> None:
-        """Writes that these messages take the place of all before."""
+        """Writes that these messages replace all earlier ones."""
         self._append(rows.compaction_line(messages))
 
     def summary(self, text: str) -> None:
-        """Writes a summary of the session. Without a file there is nothing to sum up."""
+        """Writes a summary of the session. Does nothing without a file."""
         if self._state is FileState.OPEN:
             self._append(rows.summary_line(text))
 
@@ -156,24 +156,24 @@ class SessionFile:
             self.meta = replace(self.meta, title=title)
 
     def begun_by(self, version: str) -> None:
-        """Notes the version of the program, unless the file is there already."""
+        """Notes the version of the program, unless the file exists."""
         if self._state is FileState.NEW:
             self.meta = replace(self.meta, version=version)
 
     def model(self, provider: str, model: str) -> None:
-        """Notes that another model is asked from now on; it is written with the next message."""
+        """Notes the model of the next requests; written with the next message."""
         if (provider, model) == (self.meta.provider, self.meta.model):
             return
         self.meta = replace(self.meta, provider=provider, model=model)
         self._is_meta_new = self._state is FileState.OPEN
 
     def close(self) -> None:
-        """Ends the writing, and with it the lock."""
+        """Ends the writing and releases the lock."""
         if self._fd >= 0:
             try:
                 os.fsync(self._fd)
             except OSError:
-                pass  # each message was safe before
+                pass  # each message is on disk already
             os.close(self._fd)
         if self._source is not None:
             self._source.close()
@@ -187,18 +187,18 @@ class SessionFile:
             if self._state is FileState.NEW:
                 self._create(line)
                 return
-            self._write(self._before() + line)
+            self._write(self._due_bytes() + line)
             if is_safe:
                 os.fsync(self._fd)
             if not os.fstat(self._fd).st_nlink:
                 raise FileNotFoundError(errno.ENOENT, "the file was removed or replaced")
         except (OSError, SessionError) as error:
             why = f"{self.path}: {error.strerror}" if isinstance(error, OSError) else str(error)
-            self.error = f"the session is not recorded any further: {why}"
+            self.error = f"the session is no longer recorded: {why}"
             self.close()
             self.on_error(self.error)
 
-    def _before(self) -> bytes:
+    def _due_bytes(self) -> bytes:
         """The bytes that are due before the next row."""
         begin = b"" if self._ends_in_line else b"\n"
         meta = rows.meta_line(self.meta) if self._is_meta_new else b""
@@ -206,12 +206,12 @@ class SessionFile:
         return begin + meta
 
     def _create(self, line: bytes) -> None:
-        """Makes the file, which ends with this line, under another name and then gives it its own: whoever finds it
-        finds all of that. Raises `OSError` and `SessionError`."""
+        """Creates the file, which ends with this line, under another name and renames it: readers find all of it or no
+        file. Raises `OSError` and `SessionError`."""
         folder = self.path.parent
         is_first = not folder.is_dir()
         private_folder(folder)
-        self._fd, temporary = _begun(self.path)
+        self._fd, temporary = _begin_file(self.path)
         try:
             self._write(rows.meta_line(self.meta))
             for piece in () if self._source is None else self._source.kept():
@@ -230,8 +230,8 @@ class SessionFile:
             sync_folder(folder.parent)
 
     def _write(self, line: bytes) -> None:
-        """Writes the whole line or nothing: half a line would be lost to readers. Without what somebody has cut off,
-        the rest would be another conversation."""
+        """Writes the whole line or nothing: half a line would be lost to readers. Fails for a file that became shorter:
+        the rest would continue another conversation."""
         size = os.fstat(self._fd).st_size
         if size < self._size:
             raise OSError(errno.EIO, "the file became shorter: something else has cut it off")
@@ -263,8 +263,8 @@ def append_summary(path: Path, text: str) -> None:
 
 
 def write_file(target: Path, pieces: Iterable[bytes]) -> None:
-    """Writes a sibling of `target` that is then renamed: whoever reads `target` finds all of it, or what was there
-    before. Only the owner can read it. Folders that are missing are made. Raises `SessionError`."""
+    """Writes a sibling of `target` and renames it: readers of `target` find all of it, or the old file. Only the owner
+    can read it. Makes missing folders. Raises `SessionError`."""
     if os.path.islink(target):
         target = target.resolve()
     try:
@@ -277,9 +277,9 @@ def write_file(target: Path, pieces: Iterable[bytes]) -> None:
         raise SessionError(f"{target}: cannot be written: {error.strerror}") from None
 
 
-def _begun(path: Path) -> tuple[int, Path]:
-    """A new file that has the lock, and its unfinished name. A cleanup of leftovers may have the lock of such a
-    file for a moment: then another file is tried. Raises `OSError` and `SessionError`."""
+def _begin_file(path: Path) -> tuple[int, Path]:
+    """A new file that has the lock, and its unfinished name. If a cleanup of leftovers holds the lock for a moment,
+    another file is tried. Raises `OSError` and `SessionError`."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     for left in reversed(range(ATTEMPTS)):
         temporary = unfinished_path(path)
@@ -297,12 +297,12 @@ def _begun(path: Path) -> tuple[int, Path]:
 
 
 def _lock(fd: int, path: Path) -> None:
-    """Raises `SessionBusyError`."""
+    """Takes the lock; does nothing on a file system without locks. Raises `SessionBusyError`."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise SessionBusyError(
-            f"{path}: another run goes on with this session; wait for its end, or go on with a copy (--fork)"
+            f"{path}: another run uses this session; wait for its end, or resume a copy (--fork)"
         ) from None
     except OSError as error:
         if error.errno not in NO_LOCKS:

@@ -1,4 +1,4 @@
-"""Finds the session that a word names, by one rule for flags, commands and rpc; and the newest one of a folder.
+"""Finds the session that a word names, by one rule for flags, commands and rpc; finds the newest one of a folder.
 
 Only the beginnings of files are read.
 """
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from agent.sessions.rows import Row
 
 LEAST_PREFIX = 4
-"""Characters of an id that name a session."""
+"""Minimum of characters of an id that name a session."""
 CANDIDATES_SHOWN = 5
 WORD_SHOWN = 80
-"""Characters."""
+"""Maximum of characters of the word in an error."""
 HEAD_BYTES = 64 * 1024
-"""The first row is no longer than this. A longer file has a message."""
+"""Maximum of the first row in bytes. A longer file has a message."""
 
 
 class NoSuchSessionError(SessionError):
-    """No session is meant, or more than one."""
+    """The word names no session, or more than one."""
 
 
 def find(home: Path, cwd: str, word: str, *, named: str = "", base: str = "") -> Path:
     """The file of the session that `word` names: the name of its file, with or without the suffix; its id; the
     beginning of its id, or of the digits at the end of its file's name, of `LEAST_PREFIX` characters or more; or a
-    path, which is taken as it is. The sessions of the folder `cwd` go before all others.
+    path, which is taken as it is. Sessions of the folder `cwd` are tried before all others.
 
-    `named` is the flag or the field that has the word, for the error. A relative path begins at `base`; default: the
-    folder of this process. Raises `NoSuchSessionError`.
+    `named`: the flag or field with the word, for the error. A relative path begins at `base`; default: the folder of
+    this process. Raises `NoSuchSessionError`.
     """
     try:
         return _find(home, cwd, word.strip(), base)
@@ -48,32 +48,32 @@ def find(home: Path, cwd: str, word: str, *, named: str = "", base: str = "") ->
 
 
 def newest(home: Path, cwd: str) -> Path:
-    """The session of a working folder that was written to last. Sessions without a message, which a zot may be about
-    to write to, and hidden ones are passed over. Raises `NoSuchSessionError`."""
+    """The session of a working folder that was written to last. Skips hidden sessions and those without a message: a
+    zot may be about to write to one. Raises `NoSuchSessionError`."""
     for path in session_files(home, cwd):
         rows = head(path)
         is_hidden = any(isinstance(row, Meta) and row.hide_from_sessions for row in rows)
         if not is_hidden and not is_empty(rows):
             return path
     raise NoSuchSessionError(
-        f"there is no session of {cwd} to go on with: leave out --continue, or see zot session list --all"
+        f"there is no session of {cwd} to resume: leave out --continue, or see zot session list --all"
     )
 
 
 def session_ids(home: Path, cwd: str) -> list[str]:
-    """The ids of the sessions of a working folder, the one that was written to last first."""
+    """The ids of the sessions of a working folder, last written first."""
     return [id_of(path) for path in session_files(home, cwd)]
 
 
 def id_of(path: Path) -> str:
-    """The id that the first row of a file has; else the file's name without its suffix."""
+    """The id in the first row of a file; else the file's name without its suffix."""
     first = next(iter(head(path)), None)
     return (first.id if isinstance(first, Meta) else "") or path.stem
 
 
 def head(path: Path) -> list[Row]:
-    """The rows at the beginning of a file, up to the first one that is neither `meta` nor `usage`; none if it cannot
-    be read."""
+    """The rows at the beginning of a file, up to the first one that is neither `meta` nor `usage`; empty if the file
+    cannot be read."""
     found: list[Row] = []
     try:
         with session_descriptor(path) as fd:
@@ -98,8 +98,8 @@ def _find(home: Path, cwd: str, word: str, base: str) -> Path:
         return Path(base, word)
     unread: list[str] = []
     for files in (session_files(home, cwd), session_files(home, None, unread.append)):
-        if found := _matching(files, word):
-            return _only(found, word)
+        if found := _matches(files, word):
+            return _single_match(found, word)
     if word.endswith((SUFFIX, PORTABLE_SUFFIX)) and (path := Path(base, word)).exists():
         return path
     if len(word) < LEAST_PREFIX:
@@ -108,8 +108,8 @@ def _find(home: Path, cwd: str, word: str, base: str) -> Path:
     raise NoSuchSessionError(f"there is no session {word[:WORD_SHOWN]!r}{why}; zot session list --all names all")
 
 
-def _matching(files: Sequence[Path], word: str) -> list[Path]:
-    """The files that the word names, by the first of these rules that finds any: its name, its id, a beginning."""
+def _matches(files: Sequence[Path], word: str) -> list[Path]:
+    """The files that the word names, by the first rule that finds any: file name, id, beginning of the id."""
     if named := [path for path in files if word in (path.name, path.stem)]:
         return named
     if len(word) < LEAST_PREFIX:
@@ -122,11 +122,11 @@ def _matching(files: Sequence[Path], word: str) -> list[Path]:
 
 
 def _digits(path: Path) -> str:
-    """The first digits of the id that the session had when its file was made; zot chooses another one for the row."""
+    """The first digits of the id in the file's name; zot writes another id to the row."""
     return path.stem.rpartition("-")[2].lower()
 
 
-def _only(found: Sequence[Path], word: str) -> Path:
+def _single_match(found: Sequence[Path], word: str) -> Path:
     if len(found) == 1:
         return found[0]
     names = [id_of(path) for path in found]

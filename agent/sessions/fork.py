@@ -1,4 +1,4 @@
-"""Forks: a new session that begins as another one did."""
+"""Forks: a new session that begins with the messages of another one."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def fork(source: Path, home: Path, *, at: int | None, version: str, cwd: str | None = None) -> Path:
-    """Copies the first `at` messages of a session, without `at` all of it, to a new session, whose file it returns.
-    The original is only read; another run may be writing to it.
+    """Copies the first `at` messages of a session, or all (None), to a new session, and returns its file. The
+    original is only read; another run may be writing to it.
 
-    Messages are counted as in `LoadedSession.message_rows`, with those before a compaction; `fork_point` in the new
-    file does so, too. Totals right after the last message are copied with it; a compaction after it is not, as the
-    original had not compacted these messages by then. Calls whose results are cut off are answered when the fork is
-    loaded. The fork belongs to the folder of the original, or to `cwd`. Raises `SessionError`.
+    Messages are counted as in `LoadedSession.message_rows`, with those before a compaction; so is `fork_point` in the
+    new file. Totals right after the last copied message are copied, a compaction right after it is not: the original
+    had not yet compacted these messages. Calls whose results are cut off get one when the fork is loaded. The fork
+    belongs to the folder of the original, or to `cwd`. Raises `SessionError`.
     """
     with SessionSource(source) as original:
         file = _copy(original, home, at=at, version=version, cwd=cwd)
@@ -37,7 +37,7 @@ def fork(source: Path, home: Path, *, at: int | None, version: str, cwd: str | N
 
 
 def fork_to_go_on(source: Path, home: Path, *, cwd: str) -> tuple[SessionFile, LoadedSession]:
-    """As `fork` of all, but the first message that is written makes the file. Returns the original, too."""
+    """As `fork` of all messages, but the first new message creates the file. Returns the original, too."""
     original = SessionSource(source)
     try:
         file = _copy(original, home, cwd=cwd)
@@ -71,15 +71,15 @@ def _copy(
 
 
 def keep(home: Path, meta: Meta, messages: Sequence[Message], usage: Totals, *, at: int | None = None) -> Path:
-    """Writes a conversation that has no file so far, or its first `at` messages, to a new session, whose file it
-    returns. `meta` is completed. Raises `SessionError`."""
+    """Writes a conversation without a file, or its first `at` messages, to a new session, and returns its file. Adds
+    the id and the start to `meta`. Raises `SessionError`."""
     if at is not None and not 1 <= at <= len(messages):
         raise SessionError(_out_of_range(at, len(messages)))
     if not messages:
         raise SessionError("the conversation has no messages yet")
     target = SessionFile.new(home, meta)
     lines = map(message_line, messages[:at])
-    # The totals come first: they are of more than these messages, and no reply's.
+    # The totals come first: they count more than these messages, and belong to no reply.
     write_file(target.path, [meta_line(target.meta), usage_line(usage), *lines])
     return target.path
 
@@ -90,7 +90,7 @@ def _out_of_range(at: int, count: int) -> str:
 
 
 def _choose(original: SessionSource, at: int | None) -> None:
-    """Reads the whole file and keeps the rows before the cut."""
+    """Reads the whole file and keeps the rows of the first `at` messages."""
     is_cut = False
     for line, row in original.lines():
         if at is not None and original.message_rows >= at:

@@ -1,4 +1,4 @@
-"""Reads a session file: what is known of the session, and the conversation as the model is to see it next."""
+"""Reads a session file: the facts of the session, and the conversation for the model's next request."""
 
 from __future__ import annotations
 
@@ -39,34 +39,34 @@ class LoadedSession(msgspec.Struct, frozen=True):
     path: Path
     meta: Meta
     messages: tuple[Message, ...]
-    """The conversation from the last compaction on, repaired."""
+    """The conversation from the last compaction on, repaired for the model's API."""
     said: tuple[Message, ...]
-    """All messages, as they are in the file; empty unless asked for."""
+    """All messages as in the file; empty without `with_said`."""
     message_rows: int
-    """How many messages the file has, those before a compaction included."""
+    """The number of messages in the file, those before a compaction included."""
     title: str
-    """As the user has named it, else how the first prompt begins; "" without a prompt."""
+    """The user's name for it, else the beginning of the first prompt; "" without a prompt."""
     name: str
     """The name that the user or an extension has given it; "" if it has none."""
     usage: Totals
-    """Of the whole session."""
+    """The use of the whole session."""
     repairs: int
-    """Messages that were changed, added or left out, so that the model's API takes the rest."""
+    """The number of messages that were changed, added or left out, so that the model's API takes the rest."""
     unwritten: tuple[Message, ...]
-    """The last ones of `messages` that are not in the file: results for calls at its end. Without them in the file,
-    whoever reads it next repairs it again."""
+    """The last ones of `messages` that are not in the file: results for calls at its end. Until they are written, each
+    reader repairs the conversation again."""
     measured: RequestTokens | None
-    """The tokens of the first ones of `messages`; None if the file does not tell them."""
+    """The tokens of the first ones of `messages`; None if unknown."""
     faults: tuple[LineFault, ...]
     fault_count: int
-    """All faults: `faults` has the first ones."""
+    """The number of all faults; `faults` has only the first ones."""
     ends_in_line: bool
-    """Whether the last line is whole: False after a write that was cut off."""
+    """Whether the last line has its LF: False after a write that was cut off."""
 
 
 def load(path: Path, *, with_said: bool = False) -> LoadedSession:
-    """Reads a file. Lines that cannot be read are left out, and counted. Raises `SessionError` for a file that cannot
-    be read, and for one that is no session."""
+    """Reads a file. Unreadable lines are left out and counted. Raises `SessionError` for a file that cannot be read or
+    is no session."""
     with session_descriptor(path) as fd:
         return load_from(fd, path, with_said=with_said)
 
@@ -89,7 +89,7 @@ def read_failure(path: Path, error: OSError) -> SessionError:
 
 
 def load_from(fd: int, path: Path, *, with_said: bool = False, limit: int | None = None) -> LoadedSession:
-    """As `load`, from an open descriptor; with `limit`, only so many bytes of the file."""
+    """As `load`, from an open descriptor; reads at most `limit` bytes."""
     reader = _Reader(with_said)
     try:
         lines = Lines(fd, limit)

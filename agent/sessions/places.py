@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 FOLDER = "sessions"
 SUFFIX = ".jsonl"
 PORTABLE_SUFFIX = ".zotsession"
-"""Of a session that goes to another machine."""
+"""The suffix of a session for another machine."""
 UNFINISHED = ".tmp"
-"""How the name ends of a file that is being made. Such a name begins with a dot."""
+"""The suffix of an unfinished file. Its name also begins with a dot."""
 
 
 def folder_of(home: Path, cwd: str) -> Path:
-    """The folder of the sessions of a working folder, an absolute path: zot hashes the path as it is given."""
+    """The folder of the sessions of a working folder. `cwd` is an absolute path: zot hashes it as given."""
     return home / FOLDER / hashlib.sha256(cwd.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def unfinished_path(path: Path) -> Path:
-    """A unique name for a file while it is made: no session, to readers."""
+    """A unique name for a file until it is finished; readers do not take it for a session."""
     return path.with_name(f".{path.name}.{os.urandom(6).hex()}{UNFINISHED}")
 
 
@@ -33,15 +33,15 @@ def is_session_name(name: str) -> bool:
 
 
 def is_unfinished_name(name: str) -> bool:
-    """Whether a session file had this name while it was made."""
+    """Whether this is the name of an unfinished session file."""
     return name.startswith(".") and f"{SUFFIX}." in name and name.endswith(UNFINISHED)
 
 
 def session_entries(
     home: Path, cwd: str | None = None, tell: Callable[[str], None] | None = None
 ) -> Iterator[tuple[Path, os.DirEntry[str]]]:
-    """All that lies in the folder of a working folder, or in those of all, with that folder. `tell` gets a line about
-    each folder that is there and cannot be read."""
+    """All entries of the session folder of a working folder, or with None of all, each after its folder. `tell` gets a
+    line about each folder that exists and cannot be read."""
     root = home / FOLDER
     if cwd is not None:
         folders = [folder_of(home, cwd)]
@@ -53,8 +53,8 @@ def session_entries(
 
 
 def session_files(home: Path, cwd: str | None = None, tell: Callable[[str], None] | None = None) -> list[Path]:
-    """The session files of a working folder, or of all: the one that was written to last first, as in zot. `tell` as
-    in `session_entries`."""
+    """The session files of a working folder, or with None of all: last written first, as in zot. `tell` as in
+    `session_entries`."""
     found = []
     for folder, entry in session_entries(home, cwd, tell):
         try:

@@ -21,16 +21,15 @@ if TYPE_CHECKING:
     from agent.sessions.torn_line import Line
 
 IMPORT_LIMIT = 500 * 1000 * 1000
-"""Bytes of a file to import."""
+"""Maximum of a file to import in bytes."""
 SLUG_CHARACTERS = 40
 ID_CHARACTERS = 8
 
 
 def export_portable(source: Path, target: Path) -> Path:
-    """Writes a session for another machine, and returns the file: `target`, which gets the suffix if it has another
-    one; in a folder the file is named after the session's start, its id and its first prompt. A file that is there
-    is replaced. The rows are copied as they are; lines that are no JSON objects are left out. Raises
-    `SessionError`."""
+    """Writes a session for another machine to `target` and returns the file. A missing suffix is added. If `target` is
+    a folder, the file gets a name of the session's start, id and first prompt. An existing file is replaced. The
+    rows are copied as they are, without lines that are no JSON objects. Raises `SessionError`."""
     with SessionSource(source) as original:
         _choose(original)
         original.require_session()
@@ -54,8 +53,8 @@ def _head(original: SessionSource) -> bytes:
 
 
 def import_session(source: Path, home: Path, *, cwd: str, version: str) -> Path:
-    """Takes a file of another machine, or any session file, as a new session of the folder `cwd`, and returns its file.
-    It gets an id and a start of its own and no parent; its rows are copied as they are. Raises `SessionError`."""
+    """Makes a new session of the folder `cwd` from a file of another machine, or any session file; returns its file.
+    The session gets a new id and start, and no parent; its rows are copied as they are. Raises `SessionError`."""
     with SessionSource(source, size_limit=IMPORT_LIMIT) as original:
         _choose(original)
         original.require_session()
@@ -75,7 +74,7 @@ def _choose(original: SessionSource) -> None:
 
 
 def _is_object(line: Line) -> bool:
-    """Whether the line is JSON that some reader may know, if this one does not."""
+    """Whether the line is a JSON object, maybe of a row that only other readers know."""
     try:
         found = orjson.loads(line.text or b"")
     except orjson.JSONDecodeError:
@@ -84,7 +83,7 @@ def _is_object(line: Line) -> bool:
 
 
 def _name(original: SessionSource) -> str:
-    """`YYYYMMDD-HHMMSS-ID-SLUG.zotsession`, as zot names it; what is not known is left out."""
+    """`YYYYMMDD-HHMMSS-ID-SLUG.zotsession`, as in zot; unknown parts are left out."""
     meta = original.meta
     parts = [_stamp(meta.started), _slug(meta.id[:ID_CHARACTERS]), _slug(original.first_prompt)]
     return "-".join(part for part in parts if part) + PORTABLE_SUFFIX

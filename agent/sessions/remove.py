@@ -1,6 +1,6 @@
-"""Removes session files, but never one that a run, or a zot that knows no lock, writes to.
+"""Removes session files, but never one that a run writes to, or a zot that takes no lock.
 
-zot leaves files without a message behind, and so does a program that was killed.
+zot leaves files without a message behind; so does a killed program.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 YOUNG_S = 60.0
-"""Seconds. A file written to more recently does not count as empty: a run may be about to take its lock."""
+"""Seconds after a write in which a file does not count as empty: a run may be about to take its lock."""
 PRUNED_S = 24 * 3600.0
-"""As `YOUNG_S`, for a removal that no user has asked for."""
+"""As `YOUNG_S`, for the automatic removal at the start of a run."""
 
 
 def remove(path: Path, home: Path) -> None:
-    """Removes a session file, and its workspace; a link to a file is removed alone. Raises `SessionBusyError` if a run
-    writes to it, and `SessionError`, also if something of the workspace is left."""
-    with _held(path):
+    """Removes a session file and its workspace; of a link only the link. Raises `SessionBusyError` if a run writes to
+    it, and `SessionError`, also if part of the workspace is left."""
+    with _hold_lock(path):
         session = "" if path.is_symlink() else id_of(path)
         _unlink(path)
         if session and (trouble := remove_workspace(home, session)):
@@ -41,16 +41,15 @@ def remove(path: Path, home: Path) -> None:
 
 
 def prune(home: Path, cwd: str, now: float | None = None) -> list[Path]:
-    """As `remove_empty`, at the start of a run: of a working folder, what has not changed for a day. Where the system
-    cannot tell whether a file is open for writing, it stays. Files that cannot be removed stay, silently."""
+    """As `remove_empty`, at the start of a run: only files of one working folder that have not changed for `PRUNED_S`.
+    If the system cannot tell whether a file is open for writing, it stays. Ignores failures. Returns the removed."""
     return _remove_empty(home, cwd, PRUNED_S, now, must_know=True)[0]
 
 
 def remove_empty(home: Path, cwd: str | None, now: float | None = None) -> tuple[list[Path], list[str]]:
-    """Removes the files without a message of a working folder, or with None of all, and those that were never
-    finished. Returns what was removed, and a line for each file and folder that could not be. Links stay, and so do
-    files that are in use, hold any other row or a line that cannot be read, or were written to less than `YOUNG_S` ago.
-    `now` is the time since the epoch in seconds."""
+    """Removes files without a message and unfinished files of a working folder, or with None of all. Returns the
+    removed files, and a line for each file and folder that failed. Links stay, and so do files that are in use, have
+    another row or an unreadable line, or were written to less than `YOUNG_S` ago. `now`: seconds since the epoch."""
     return _remove_empty(home, cwd, YOUNG_S, now, must_know=False)
 
 
@@ -63,10 +62,10 @@ def _remove_empty(
     for folder, entry in session_entries(home, cwd, faults.append):
         path = folder / entry.name
         try:
-            if not _may_go(path, before):
+            if not _is_removable(path, before):
                 continue
-            with _held(path, must_know=must_know):
-                if _may_go(path, before):  # until the lock was got, others may have written to it
+            with _hold_lock(path, must_know=must_know):
+                if _is_removable(path, before):  # before we had the lock, others may have written to it
                     session = "" if is_unfinished_name(path.name) else id_of(path)
                     _unlink(path)
                     if session:
@@ -79,8 +78,8 @@ def _remove_empty(
     return removed, faults
 
 
-def _may_go(path: Path, before: float) -> bool:
-    """Raises `OSError`."""
+def _is_removable(path: Path, before: float) -> bool:
+    """Whether the file is empty or unfinished, and was last written before `before`. Raises `OSError`."""
     found = path.lstat()
     if not stat.S_ISREG(found.st_mode) or found.st_mtime >= before:
         return False
@@ -93,9 +92,9 @@ def _may_go(path: Path, before: float) -> bool:
 
 
 @contextlib.contextmanager
-def _held(path: Path, *, must_know: bool = False) -> Iterator[None]:
-    """With the file's lock. With `must_know`, a file that cannot be locked, or of which the system cannot tell whether
-    it is open for writing, counts as in use. Raises `SessionBusyError`, and `SessionError`."""
+def _hold_lock(path: Path, *, must_know: bool = False) -> Iterator[None]:
+    """Holds the file's lock. With `must_know`, a file counts as in use if it cannot be locked, or if the system cannot
+    tell whether it is open for writing. Raises `SessionBusyError` and `SessionError`."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
@@ -124,9 +123,9 @@ def _in_use(path: Path) -> str:
 
 
 def _is_open_for_writing(fd: int) -> bool | None:
-    """Whether some process has the file open for writing, as a zot has that knows no lock: then the kernel refuses a
-    lease for reading. None where the system cannot tell. Until the file is closed here, who opens it for writing waits,
-    and this process gets SIGURG, which it does not notice."""
+    """Whether a process has the file open for writing, such as a zot, which takes no lock: then the kernel refuses a
+    lease for reading. None if the system cannot tell. Until we close the file, a process that opens it for writing
+    waits, and this one gets SIGURG, which is ignored by default."""
     if not hasattr(fcntl, "F_SETLEASE"):
         return None
     try:

@@ -1,8 +1,8 @@
-"""Makes a transcript one that the model's API takes. Pure.
+"""Repairs a transcript so that the model's API takes it. Pure.
 
 The API refuses a tool call without a result in the very next message, a result without its call, and a conversation
 that does not begin with the user. Such transcripts come from a program that was killed between a call and its result,
-and from files that somebody has edited.
+and from edited files.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ BLOCKS: dict[str, tuple[type, ...]] = {
 
 
 def repair_messages(messages: Sequence[Message]) -> tuple[list[Message], int]:
-    """The messages as the API takes them, and how many were changed, added or left out. A valid transcript comes back
-    as it is."""
+    """The messages as the API takes them, and how many were changed, added or left out. A valid transcript is returned
+    unchanged."""
     found: list[Message] = []
     changes = 0
     for message in messages:
@@ -53,7 +53,7 @@ def repair_messages(messages: Sequence[Message]) -> tuple[list[Message], int]:
 
 
 def missing_results(before: Sequence[Message], messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The results that `repair_messages` has put after the last message of `before`: a file lacks them there."""
+    """The results that `repair_messages` has added after the last message of `before`, and that its file lacks."""
     is_answered = bool(before) and len(messages) > 1 and messages[-2] is before[-1]
     return (messages[-1],) if is_answered else ()
 
@@ -72,7 +72,7 @@ def _stub(call: str) -> ToolResult:
 
 
 def _fit(message: Message, waiting: Sequence[str]) -> Message | None:
-    """The message with the blocks that it may have; None if none is left. `waiting`: the calls of the one before."""
+    """The message with its valid blocks; None if no block is left. `waiting`: call ids of the message before."""
     kept: list[Block] = []
     seen: set[str] = set()
     for block in message.content:

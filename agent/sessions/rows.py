@@ -1,8 +1,8 @@
 """The lines of a session file: zot's format, one JSON object per line. Pure.
 
 Rows are `meta` (the first line; a later one overrides it), `message`, `usage`, `rename`, `summary` and `compaction`,
-whose messages take the place of all before it; a zot that does not know `compaction` reads all messages. Content
-blocks have no type tag: readers tell them apart by their fields. A row that cannot be read is a value that says why.
+whose messages replace all earlier ones; a zot that does not know `compaction` reads all messages. Content
+blocks have no type tag: readers tell them apart by their fields. An unreadable row is a value with the reason.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class Meta(msgspec.Struct, frozen=True, omit_defaults=True):
     started: str = ""
     """RFC 3339."""
     version: str = ""
-    """Of the program that began it."""
+    """The version of the program that began it."""
     title: str = ""
     parent: str = ""
     """The id of the session that this one is a fork of."""
     fork_point: int = 0
-    """How many messages of the parent were copied."""
+    """The number of messages copied from the parent."""
     hide_from_sessions: bool = False
     """zot's own branches, which lists leave out."""
 
@@ -90,13 +90,13 @@ def meta_line(meta: Meta) -> bytes:
 
 
 NO_TIME = "0001-01-01T00:00:00Z"
-"""How zot writes a time that is not known. It leaves out a message whose time is no time, such as an empty one."""
+"""An unknown time, as zot writes it. zot leaves out a message with an invalid time, such as ""."""
 _REQUIRED = {"id": "", "cwd": "", "model": "", "provider": "", "started": NO_TIME, "version": ""}
 """The fields that zot always writes."""
 
 
 def message_line(message: Message) -> bytes:
-    """The row of a message; empty for a message without content, which readers would leave out."""
+    """The row of a message; b"" for a message without content, which readers would leave out."""
     return _line({"type": "message", "message": _message(message)}) if message.content else b""
 
 
@@ -111,17 +111,17 @@ def usage_line(cumulative: Totals) -> bytes:
 
 
 def compaction_line(messages: Iterable[Message]) -> bytes:
-    """All messages of the conversation from now on, the summary first."""
+    """The row of a compaction: all messages of the new conversation, the summary first."""
     return _line({"type": "compaction", "messages": [_message(message) for message in messages if message.content]})
 
 
 def summary_line(text: str) -> bytes:
-    """The row of a summary of the session so far; a later one counts more."""
+    """The row of a summary of the session so far; the last one counts."""
     return _line({"type": "summary", "summary": text})
 
 
 def rename_line(title: str) -> bytes:
-    """The row of a name that the session gets; a later one counts more."""
+    """The row of a session's name; the last one counts."""
     return _line({"type": "rename", "title": title})
 
 
@@ -157,8 +157,8 @@ def _block(block: Block) -> Json:
 
 
 def _arguments(args: bytes) -> Any:
-    """Valid JSON as it is; any other text, and JSON nested deeper than `ARGUMENTS_DEPTH`, as a JSON string, which every
-    reader can load."""
+    """Valid JSON as it is. Other text, and JSON nested deeper than `ARGUMENTS_DEPTH`, becomes a JSON string: every
+    reader can load that."""
     try:
         is_readable = not is_deeper(orjson.loads(args), ARGUMENTS_DEPTH)
     except orjson.JSONDecodeError:
@@ -214,9 +214,9 @@ _compaction_row = msgspec.json.Decoder(_CompactionRow)
 _any = msgspec.json.Decoder(dict[str, Any])
 _text = msgspec.json.Decoder(str)
 MESSAGE = b'{"type":"message",'
-"""How the row of a message mostly begins: its type need not be looked for."""
+"""The usual beginning of a message row: its type need not be decoded."""
 LENIENT_LIMIT = 16 * 1024 * 1024
-"""Bytes. A longer line is read only as it is: to mend it would take many times its size in memory."""
+"""Maximum of a line that is mended, in bytes: mending takes many times its size in memory."""
 _ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -234,7 +234,7 @@ def read_row(line: bytes) -> Row:
     except _ERRORS as error:
         reason = str(error) or type(error).__name__
     try:
-        return _read_row(_mended(line)) if len(line) <= LENIENT_LIMIT else Unreadable(reason)
+        return _read_row(_mend(line)) if len(line) <= LENIENT_LIMIT else Unreadable(reason)
     except (ValueError, *_ERRORS):
         return Unreadable(reason)
 
@@ -253,7 +253,7 @@ def _read_row(line: bytes) -> Row:
             given = _any.decode(line).get("meta")
             if not isinstance(given, dict):
                 raise _BadRowError("a meta row without fields")
-            return msgspec.convert(_of_type(given, _META_FIELDS), Meta)
+            return msgspec.convert(_typed_fields(given, _META_FIELDS), Meta)
         case "rename":
             title = _any.decode(line).get("title")
             return Rename(title if isinstance(title, str) else "")
@@ -267,53 +267,53 @@ def _read_row(line: bytes) -> Row:
             return Other(other)
 
 
-def _mended(line: bytes) -> bytes:
-    """A line whose fields have the types that they should have. Raises `ValueError` and `RecursionError`."""
+def _mend(line: bytes) -> bytes:
+    """The line without fields of a wrong type. Raises `ValueError` and `RecursionError`."""
     row = json.loads(line.decode("utf-8", "replace"))
     if not isinstance(row, dict):
         raise _BadRowError("not a JSON object")
     if "message" in row:
-        row["message"] = _mended_message(row["message"])
+        row["message"] = _mend_message(row["message"])
     if isinstance(row.get("messages"), list):
-        row["messages"] = [_mended_message(message) for message in row["messages"] if isinstance(message, dict)]
+        row["messages"] = [_mend_message(message) for message in row["messages"] if isinstance(message, dict)]
     text = json.dumps(row, ensure_ascii=False)
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").encode()
 
 
-def _mended_message(given: Any) -> Json:
+def _mend_message(given: Any) -> Json:
     if not isinstance(given, dict):
         raise _BadRowError("the message is not an object")
     content = given.get("content")
     if isinstance(content, str):
         content = [{"text": content}]
-    found: Json = {"role": given.get("role"), "content": _mended_blocks(content)}
+    found: Json = {"role": given.get("role"), "content": _mend_blocks(content)}
     if isinstance(given.get("time"), str):
         found["time"] = given["time"]
     return found
 
 
-def _mended_blocks(given: Any) -> list[Json]:
+def _mend_blocks(given: Any) -> list[Json]:
     if not isinstance(given, list):
         return []
     blocks = []
     for block in given:
         if isinstance(block, dict):
-            fit = _of_type(block, _CONTENT_FIELDS)
+            fit = _typed_fields(block, _CONTENT_FIELDS)
             if "arguments" in block:
                 fit["arguments"] = block["arguments"]
             if "content" in block:
-                fit["content"] = _mended_blocks(block["content"])
+                fit["content"] = _mend_blocks(block["content"])
             blocks.append(fit)
     return blocks
 
 
-def _of_type(given: Mapping[str, Any], types: Mapping[str, type]) -> Json:
-    """The known fields that have their type."""
+def _typed_fields(given: Mapping[str, Any], types: Mapping[str, type]) -> Json:
+    """The fields in `types` whose value has the right type."""
     return {name: value for name, kind in types.items() if type(value := given.get(name)) is kind}
 
 
 def _types(struct: type[msgspec.Struct]) -> dict[str, type]:
-    """The types of the plain fields, which are those of their defaults."""
+    """The types of the plain fields, taken from their defaults."""
     fields = {field.name: type(field.default) for field in msgspec.structs.fields(struct)}
     return {name: kind for name, kind in fields.items() if kind in (str, int, bool)}
 
@@ -331,8 +331,8 @@ def _read_message(message: _Message) -> Message:
 
 
 def _read_block(part: _Content) -> Block | None:
-    """None for a block that no request could have: the reasoning of another provider, a call that its provider has
-    carried out, and an empty text."""
+    """None for a block that no request may have: reasoning of another provider, a call that its provider carried out,
+    and an empty text."""
     if part.reasoning_id or part.summary or part.encrypted_content:
         if part.reasoning_id or not part.encrypted_content:
             return None
@@ -355,7 +355,7 @@ def _read_part(part: _Content) -> Text | Image:
 
 
 def _read_image(mime_type: str, data: str) -> Text | Image:
-    """A line in the place of an image that is no base64, which no model would take."""
+    """The image; a text instead if it is no base64, which no model takes."""
     try:
         binascii.a2b_base64(data, strict_mode=True)
     except ValueError:
@@ -371,7 +371,7 @@ def _read_arguments(raw: bytes) -> bytes:
 
 
 def _read_totals(given: Mapping[str, Any]) -> Totals:
-    """The totals. zot says 0 for a price that it does not know: a 0 beside tokens is unknown, too."""
+    """The totals. zot writes 0 for an unknown price, so a cost of 0 beside tokens counts as unknown."""
     counts: dict[str, Any] = {field: _count(given.get(name)) for field, name in TOKENS.items()}
     is_partial = given.get("is_partial") is True
     cost = given.get("cost_usd")

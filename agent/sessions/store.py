@@ -1,6 +1,6 @@
-"""The list of the sessions on this machine, with the facts of each.
+"""Lists the sessions on this machine, with the facts of each.
 
-A list reads whole files, but decodes few of their rows: the first prompt, the last totals, and what names the session.
+A list reads whole files, but decodes few rows: the first prompt, the last totals, and the names of the session.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ class SessionInfo(msgspec.Struct, frozen=True):
 
     path: Path
     id: str
-    """A UUID; the file's name without its suffix where the file has none."""
+    """A UUID; the file's name without its suffix if the file has no id."""
     cwd: str
-    """The working folder; "" where the file does not say."""
+    """The working folder; "" if unknown."""
     started: str
-    """RFC 3339, as the file says; "" where it does not."""
+    """RFC 3339, from the file; "" if unknown."""
     modified: str
-    """When the file was last written to: RFC 3339, UTC."""
+    """Time of the last write to the file: RFC 3339, UTC."""
     model: str
     provider: str
     title: str
-    """As the user has named it, else how the first prompt begins; "" without a prompt."""
+    """The user's name for it, else the beginning of the first prompt; "" without a prompt."""
     messages: int
     """Message rows of the file, those before a compaction included."""
     usage: Totals
-    """Of the whole session."""
+    """The use of the whole session."""
     parent: str
-    """The id of the session that this one is a fork of; ""."""
+    """The id of the session that this one is a fork of; "" if it is none."""
     fork_point: int
-    """How many messages of the parent were copied."""
+    """The number of messages copied from the parent."""
     is_hidden: bool
     """Whether lists leave it out."""
     size_bytes: int
@@ -63,9 +63,9 @@ class SessionInfo(msgspec.Struct, frozen=True):
 
 
 def list_sessions(home: Path, cwd: str | None, tell: Callable[[str], None] | None = None) -> list[SessionInfo]:
-    """The sessions of a working folder, an absolute path, or with None of all; the one that was written to last first.
+    """The sessions of a working folder (an absolute path), or with None of all, last written first.
 
-    Hidden ones are among them. A file that is no session or cannot be read is left out, and `tell` gets a line. A
+    Hidden ones are included. A file that is no session or cannot be read is left out, and `tell` gets a line. A
     file that vanishes meanwhile is left out silently.
     """
     found = []
@@ -80,7 +80,7 @@ def list_sessions(home: Path, cwd: str | None, tell: Callable[[str], None] | Non
 
 
 def describe(path: Path) -> SessionInfo:
-    """The facts of one file. Raises `SessionError` for one that cannot be read or is no session."""
+    """The facts of one file. Raises `SessionError` if it cannot be read or is no session."""
     return _describe(path, locked_inodes())
 
 
@@ -114,11 +114,11 @@ def _describe(path: Path, locked: frozenset[int] | None) -> SessionInfo:
     )
 
 
-# --- who writes to it ---------------------------------------------------------------------------------------
+# --- locks --------------------------------------------------------------------------------------------------
 
 
 def locked_inodes(listing: Path = LOCKS) -> frozenset[int] | None:
-    """Inode numbers of all files that somebody has locked; None where the system has no such list."""
+    """Inode numbers of all locked files; None if the system has no such list."""
     try:
         lines = listing.read_bytes().splitlines()
     except OSError:
@@ -134,9 +134,9 @@ def locked_inodes(listing: Path = LOCKS) -> frozenset[int] | None:
 
 
 def is_locked(fd: int, inode: int, locked: frozenset[int] | None) -> bool:
-    """Whether another descriptor has the lock. Only a file that the list has is tried, since another file system can
-    have a file with the same inode number: a lock that is tried, if only for a moment, would make a run fail that takes
-    it then."""
+    """Whether another descriptor has the lock. Takes the lock for a moment to find out, since a file of another file
+    system can have the same inode number. Only a file in the list is tried: a run that takes its lock at that moment
+    would fail."""
     if locked is not None and inode not in locked:
         return False
     try:
@@ -147,12 +147,12 @@ def is_locked(fd: int, inode: int, locked: frozenset[int] | None) -> bool:
     return False
 
 
-# --- what it is ---------------------------------------------------------------------------------------------
+# --- the facts ----------------------------------------------------------------------------------------------
 
 
 class _Glance:
-    """Takes lines, and decodes a message only while the first prompt is not known. A row that some other program has
-    written in another order of its fields is decoded always."""
+    """Takes lines, and decodes messages only until the first prompt. A row whose fields have another order, from other
+    programs, is always decoded."""
 
     def __init__(self) -> None:
         self.meta = Meta()

@@ -1,8 +1,8 @@
-"""How many tokens the last request of a session had, worked out from the running totals in its file. Pure.
+"""Works out the tokens of a session's last request from the running totals in its file. Pure.
 
-The difference of two rows of totals is one request only if it has one reply. This program writes the totals before the
-reply; other writers write them after it, after the results of its calls, or once for several requests, which is of no
-use here.
+The difference of two rows of totals is one request only if one reply is between them. This program writes the totals
+before the reply; others write them after it, after the results of its calls, or once for several requests; the last
+kind cannot be used.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from agent.transcript import Message
 
 SEVERAL = 2
-"""Replies, or an unknown number of them."""
+"""Stands for two or more replies, or an unknown number."""
 
 
 class RequestTokens(msgspec.Struct, frozen=True):
     tokens: int
     """Tokens of a request and its reply, as the provider counted them."""
     messages: int
-    """The number of messages of the request and its reply, from the first one of the conversation on."""
+    """The number of messages of the request and its reply, from the beginning of the conversation."""
 
 
 class TokenMeter:
@@ -33,19 +33,19 @@ class TokenMeter:
 
     def __init__(self) -> None:
         self.last: RequestTokens | None = None
-        """Of the last request that is known by itself, since the last compaction."""
+        """The last request since the last compaction whose tokens are known; None if there is none."""
         self._totals = Totals(0, 0, 0, 0)
         self._replies = 0
-        """Since the last totals, without the one that these are of."""
+        """The number of replies since the last totals, without the reply that these count."""
         self._reply_at = 0
-        """The number of messages with the last of these replies."""
+        """The number of messages up to the last of these replies."""
         self._after = ""
         """The role of the last message."""
         self._due: int | None = None
-        """The next message is the reply that the last totals are of, if the model says it: their tokens, or 0."""
+        """Tokens of the last totals if they count the next message, should that be a reply; 0 if unknown; else None."""
 
     def message(self, message: Message, count: int) -> None:
-        """`count`: the messages of the conversation, with this one."""
+        """Takes a message. `count`: the messages of the conversation, with this one."""
         due, self._due = self._due, None
         self._after = message.role
         if message.role != "assistant":
@@ -68,10 +68,10 @@ class TokenMeter:
             self.last = RequestTokens(tokens, self._reply_at)
 
     def compaction(self, role: str) -> None:
-        """Other messages take the place of all before, the last one with this role; "" without messages."""
+        """Takes a compaction. `role`: the role of the last of its messages; "" without messages."""
         self.last, self._after, self._due = None, role, None
         self._replies = SEVERAL if self._replies else 0
 
     def lost(self) -> None:
-        """A row that cannot be read, which may have been a reply: the next difference counts for nothing."""
+        """Takes an unreadable row. It may have been a reply, so the next difference is not used."""
         self._replies, self._due = SEVERAL, None

@@ -1,9 +1,9 @@
-"""The lines of a session file, and which of them count: blank, damaged and too long ones, and the torn last one.
+"""Reads the lines of a session file, also blank, damaged and too long ones, and a torn last line.
 
-A run that is killed, or a full disk, can leave a *torn line*: the last one, without its LF. It counts if what is there
-is a whole row, else it is `Unreadable` like a damaged line in the middle. Readers leave out unreadable lines and name
-the first ones; a copy leaves out a torn one silently, since another run may be writing it just now. Whoever writes to
-the file next begins with an LF (`ends_in_line`), so that a torn line spoils no other one.
+A killed run or a full disk can leave a *torn line*: the last one, without its LF. It counts if it is a whole row, else
+it is `Unreadable` like a damaged line in the middle. Readers leave out unreadable lines and name the first ones; a
+copy leaves out a torn line silently, since another run may be writing it just now. The next write to the file begins
+with an LF (`ends_in_line`), so that a torn line damages no other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LINE_LIMIT = 128 * 1024 * 1024
-"""Bytes. A longer line is left out: no row of zot or of this program is so long."""
+"""Maximum of a line in bytes; longer ones are left out. Rows of zot and of this program are shorter."""
 CHUNK = 1 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """Some editors put it before the first line."""
@@ -29,16 +29,16 @@ _TOO_LONG = Unreadable("longer than a line may be")
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
-    """A line that is not blank, and where it is: `size` bytes from `start`, its LF included."""
+    """A line that is not blank, and its place: `size` bytes from `start`, the LF included."""
 
     number: int
     """Counted from 1; blank lines count."""
     start: int
     size: int
     text: bytes | None
-    """Its LF left out; None if it is longer than `LINE_LIMIT`."""
+    """Without the LF; None if longer than `LINE_LIMIT`."""
     is_torn: bool
-    """Whether it has no LF."""
+    """Whether the LF is missing."""
 
     @property
     def row(self) -> Row:
@@ -47,10 +47,10 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
 
 class Lines:
-    """Reads the lines of a file once, from where its descriptor stands."""
+    """Reads the lines of a file once, from the position of its descriptor."""
 
     def __init__(self, fd: int, limit: int | None = None) -> None:
-        """With `limit`, only so many bytes. Raises `OSError` for what is no regular file."""
+        """Reads at most `limit` bytes. Raises `OSError` if it is no regular file."""
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OSError(errno.EINVAL, "not a file")
         self._fd = fd
@@ -58,7 +58,7 @@ class Lines:
         self.size = 0
         """Bytes that were read."""
         self.ends_in_line = True
-        """After the last line: whether it had its LF."""
+        """Whether the last line had its LF; valid after reading."""
 
     def __iter__(self) -> Iterator[Line]:
         start = 0
@@ -70,7 +70,7 @@ class Lines:
             start += size
 
     def _texts(self) -> Iterator[tuple[bytes | None, int]]:
-        """The text of each line and its bytes in the file."""
+        """The text of each line, and its size in the file in bytes."""
         parts: list[bytes] = []
         size = 0
         while chunk := self._read():

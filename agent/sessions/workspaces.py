@@ -1,4 +1,4 @@
-"""The folders that sessions have for notes and files of their extensions: `$ZOT_HOME/workspaces/ID`; `run-ID` if the
+"""Workspaces: the folders of sessions for notes and files of extensions, `$ZOT_HOME/workspaces/ID`; `run-ID` if the
 session is not kept."""
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 FOLDER = "workspaces"
 LOOKS = 10_000
-"""Entries after which a workspace is taken to have a file."""
+"""Maximum of entries that `has_files` looks at; with more, the workspace counts as having a file."""
 UNKEPT = "run-"
-"""The beginning of the name of a folder whose session is not kept."""
+"""The prefix of a folder whose session is not kept."""
 LEFT_S = 30 * 86_400.0
-"""Seconds after which such a folder that nothing was added to belongs to a run that was killed."""
+"""Seconds without a change after which such a folder counts as left by a killed run."""
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 def workspace_of(home: Path, session: str, *, is_kept: bool = True) -> Path:
-    """The folder of the session with this id. An id that is no plain word, as a file from elsewhere may have it, is
+    """The folder of the session with this id. An id that is no plain word, such as one in a file from elsewhere, is
     hashed."""
     name = session if _PLAIN.fullmatch(session) else hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()
     return home / FOLDER / (name if is_kept else UNKEPT + name)
 
 
 def sweep(home: Path) -> None:
-    """Removes what runs have left that were killed, and whose sessions are not kept."""
+    """Removes the folders that killed runs have left, if their sessions are not kept."""
     from supervisor.home.delete_tree import delete  # most runs have no workspace
 
     try:
@@ -51,7 +51,7 @@ def _is_older(entry: os.DirEntry[str], latest: float) -> bool:
 
 
 def has_files(folder: Path) -> bool:
-    """Whether there is anything but folders below it. True if that cannot be found out."""
+    """Whether anything but folders lies below `folder`. True if unknown."""
     left = LOOKS
     waiting = [str(folder)]
     while waiting:
@@ -70,8 +70,8 @@ def has_files(folder: Path) -> bool:
 
 
 def remove_workspace(home: Path, session: str, *, is_kept: bool = True) -> str:
-    """Removes the folder with all that is in it, and the folder above if that was the last one. Returns what could not
-    be removed, and why, or ""."""
+    """Removes the folder with its content, and the folder above if it is empty then. Returns what could not be removed,
+    and why; "" if nothing is left."""
     folder = workspace_of(home, session, is_kept=is_kept)
     if not folder.parent.is_dir():
         return ""
@@ -81,5 +81,5 @@ def remove_workspace(home: Path, session: str, *, is_kept: bool = True) -> str:
     try:
         os.rmdir(folder.parent)
     except OSError:
-        pass  # others have one, or there is none
+        pass  # other sessions have one, or the folder does not exist
     return trouble

@@ -39,11 +39,11 @@ class SkillFault(msgspec.Struct, frozen=True):
     """From 1; 0 if it is about the whole."""
     text: str
     is_left_out: bool = True
-    """Whether the skill is left out. False if only a part of it has no effect."""
+    """Whether the skill is skipped. False if only a part of it has no effect."""
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else self.path
-        return f"skill {place}: {self.text}" + ("; the skill is left out" if self.is_left_out else "")
+        return f"skill {place}: {self.text}" + ("; the skill is skipped" if self.is_left_out else "")
 
 
 class SkillDiscovery(msgspec.Struct, frozen=True):
@@ -118,7 +118,7 @@ def _folders(parent: Path, faults: list[SkillFault]) -> list[Path]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        said = f"cannot be read: {error.strerror}; the skills in it are left out"
+        said = f"cannot be read: {error.strerror}; the skills in it are skipped"
         faults.append(SkillFault(valid_text(str(parent)), 0, said, is_left_out=False))
         return []
     if len(found) > FOLDERS:

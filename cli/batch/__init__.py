@@ -22,7 +22,7 @@ Run many prompts, each in its own process, and lose none.
 
 TASKS is a file with a task on each line, a JSON object with at least a prompt (zot schema batch.task), or a CSV file
 with --template; - is stdin. RUNDIR keeps everything: the journal, the results, and the events of every run. The same
-command once more goes on where the batch stopped: what is done stays done, and interrupted tasks are run again.
+command once more resumes where the batch stopped: what is done stays done, and interrupted tasks are run again.
 
 The first word is a command below or TASKS: a file with the name of a command is given as ./status.
 

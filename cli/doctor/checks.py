@@ -1,4 +1,4 @@
-"""The checks of `zot doctor`: each reads one part of the machine or of the configuration, and judges it."""
+"""The checks of `zot doctor`, each of one part of the machine or of the configuration."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from supervisor.discovery.discover import Discovery
 
+OK, WARN, FAIL = FindingLevel.OK, FindingLevel.WARN, FindingLevel.FAIL
 MIB = 1024 * 1024
 LITTLE_SPACE = 200 * MIB
 NO_SPACE = 10 * MIB
@@ -43,7 +44,7 @@ REAPER_UP_S = 0.05
 
 
 def examine() -> list[Check]:
-    """All checks, in the order in which they are shown. A check that raises is itself a failed check."""
+    """All checks, in the order of the output. A check that raises an exception counts as failed."""
     home = zot_home()
     project = _project()
     files = None if project is None else McpFiles(project)
@@ -68,7 +69,7 @@ def examine() -> list[Check]:
         try:
             results += check()
         except Exception as error:  # noqa: BLE001, RUF100  (the other checks are still of use)
-            results.append(Check(name, FindingLevel.FAIL, f"could not be examined: {type(error).__name__}: {error}"))
+            results.append(Check(name, FAIL, f"could not be examined: {type(error).__name__}: {error}"))
     return results
 
 
@@ -84,37 +85,35 @@ def _project() -> Path | None:
 
 def _python() -> Iterator[Check]:
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
-    yield Check("python", FindingLevel.OK, f"Python {platform.python_version()} ({sys.executable}) on {system}")
+    yield Check("python", OK, f"Python {platform.python_version()} ({sys.executable}) on {system}")
 
 
 def _processes() -> Iterator[Check]:
     if read_process(os.getpid()) is None:
         advice = "mount /proc; without it no cost can be measured and no process tree ended"
-        yield Check("processes", FindingLevel.FAIL, "the table of processes cannot be read", advice)
+        yield Check("processes", FAIL, "the table of processes cannot be read", advice)
     else:
-        yield Check("processes", FindingLevel.OK, "the table of processes can be read")
+        yield Check("processes", OK, "the table of processes can be read")
     try:
         os.close(os.pidfd_open(os.getpid()))
     except (AttributeError, OSError):
-        advice = "nothing is lost but up to 20 ms; Linux 5.3 or newer has pidfd"
-        yield Check("exits", FindingLevel.WARN, "there is no pidfd: exits are polled for", advice)
+        advice = "an exit is noticed up to 20 ms late; Linux 5.3 or newer has pidfd"
+        yield Check("exits", WARN, "there is no pidfd: exits are polled for", advice)
     else:
-        yield Check("exits", FindingLevel.OK, "pidfd: an exit is noticed at once")
+        yield Check("exits", OK, "pidfd: an exit is noticed at once")
     if become_subreaper():
-        yield Check("orphans", FindingLevel.OK, "subreaper: what extensions leave behind comes back to the host")
+        yield Check("orphans", OK, "subreaper: what extensions leave behind comes back to the host")
     else:
         advice = "only Linux can do better"
-        yield Check(
-            "orphans", FindingLevel.WARN, "not a subreaper: daemons that leave their session can be missed", advice
-        )
+        yield Check("orphans", WARN, "not a subreaper: daemons that leave their session can be missed", advice)
 
 
 def _shell() -> Iterator[Check]:
     if os.access(SHELL, os.X_OK):
-        yield Check("shell", FindingLevel.OK, f"{SHELL} sets limits in extensions before they start")
+        yield Check("shell", OK, f"{SHELL} sets limits in extensions before they start")
     else:
         advice = "install one; until then extensions with open_files or file_mb cannot start"
-        yield Check("shell", FindingLevel.FAIL, f"{SHELL} cannot be run", advice)
+        yield Check("shell", FAIL, f"{SHELL} cannot be run", advice)
 
 
 def _reaper() -> Iterator[Check]:
@@ -129,23 +128,23 @@ def _reaper() -> Iterator[Check]:
     finally:
         loop.close()
     if lost:
-        yield Check("reaper", FindingLevel.WARN, reaper.error, "see whether python can be started from here")
+        yield Check("reaper", WARN, reaper.error, "see whether python can be started from here")
     else:
-        yield Check("reaper", FindingLevel.OK, "starts: a host that is killed leaves nothing behind")
+        yield Check("reaper", OK, "starts: a host that is killed leaves nothing behind")
 
 
 def _limits() -> Iterator[Check]:
-    """Limits by sampling are OK, not a warning: most systems have nothing else."""
+    """Limits by sampling are no warning: most systems have nothing better."""
     place = survey()
     if isinstance(place, Unavailable):
         message = "sampling watches rss_mb, processes and cpu_percent; no cgroup leaves"
-        yield Check("limits", FindingLevel.OK, message, place.reason)
+        yield Check("limits", OK, message, place.reason)
         return
     by_kernel = [name for name in WANTED if name in place.controllers]
     message = f"cgroup leaves in {place.path}; limited by the kernel: {', '.join(by_kernel) or 'nothing'}"
     if len(by_kernel) < len(WANTED):
         message += f"; by sampling: {', '.join(name for name in WANTED if name not in by_kernel)}"
-    yield Check("limits", FindingLevel.OK, message, place.shortage)
+    yield Check("limits", OK, message, place.shortage)
 
 
 # --- folders and files --------------------------------------------------------------------------------------
@@ -158,46 +157,40 @@ def _folder(name: str, path: Path, variable: str) -> Iterator[Check]:
         there = there.parent
     if not there.is_dir():
         advice = f"remove it, or set {variable} to another folder"
-        yield Check(name, FindingLevel.FAIL, f"{path} cannot be used: {there} is no folder", advice)
+        yield Check(name, FAIL, f"{path} cannot be used: {there} is no folder", advice)
         return
     if not os.access(there, os.W_OK | os.X_OK):
         why = "" if path == there else f": {there} does not allow it to be made"
         advice = f"chown or chmod it, or set {variable} to another folder"
-        yield Check(name, FindingLevel.FAIL, f"{path} may not be written to{why}", advice)
+        yield Check(name, FAIL, f"{path} may not be written to{why}", advice)
         return
     free = shutil.disk_usage(there).free
     space = f"{free / MIB:.0f} MiB free"
     if free < LITTLE_SPACE:
-        level = FindingLevel.FAIL if free < NO_SPACE else FindingLevel.WARN
+        level = FAIL if free < NO_SPACE else WARN
         yield Check(name, level, f"{path}: {space}", "make room: logs, sessions and sockets are kept there")
         return
     found = os.stat(there)
     if there == path and found.st_uid != os.geteuid():
-        yield Check(
-            name, FindingLevel.WARN, f"{path} belongs to another user", f"set {variable} to a folder of your own"
-        )
+        yield Check(name, WARN, f"{path} belongs to another user", f"set {variable} to a folder of your own")
     elif there == path and (warning := open_home_warning(path)):
         message, _, advice = warning.partition(": ")
-        yield Check(name, FindingLevel.WARN, message, advice)
+        yield Check(name, WARN, message, advice)
     else:
-        yield Check(
-            name, FindingLevel.OK, f"{path}, {space}" + ("" if there == path else "; it will be made when needed")
-        )
+        yield Check(name, OK, f"{path}, {space}" + ("" if there == path else "; it will be made when needed"))
 
 
 def _config(home: Path) -> Iterator[Check]:
     try:
         config = load_config(home)
     except ConfigError as error:
-        yield Check(
-            "config", FindingLevel.FAIL, str(error), "correct it; zot schema manifest says what limits there are"
-        )
+        yield Check("config", FAIL, str(error), "correct it; zot schema manifest lists the limits")
         return
     if config.remark:
-        yield Check("config", FindingLevel.WARN, config.remark, "correct or remove it")
+        yield Check("config", WARN, config.remark, "correct or remove it")
     limits = {name: value for name in config.limits.__struct_fields__ if (value := getattr(config.limits, name))}
     said = ", ".join(f"{name} {value if isinstance(value, str) else f'{value:g}'}" for name, value in limits.items())
-    yield Check("config", FindingLevel.OK, f"limits for all extensions: {said or 'none'}")
+    yield Check("config", OK, f"limits for all extensions: {said or 'none'}")
 
 
 # --- extensions ---------------------------------------------------------------------------------------------
@@ -209,26 +202,22 @@ def _extensions(discovery: Discovery) -> Iterator[Check]:
     message = f"{len(names)} found" + (f": {', '.join(names)}" if names else "")
     if quiet:
         message += f"; not started: {', '.join(f'{extension.folder.name} ({extension.reason})' for extension in quiet)}"
-    yield Check("extensions", FindingLevel.OK, message)
+    yield Check("extensions", OK, message)
     for skipped in discovery.skipped:
         if skipped.untrusted is not None:
-            yield Check(
-                "extensions", FindingLevel.WARN, f"{skipped.name}: {skipped.reason}", f"zot ext trust {skipped.name}"
-            )
+            yield Check("extensions", WARN, f"{skipped.name}: {skipped.reason}", f"zot ext trust {skipped.name}")
         elif skipped.is_error:
             said = f"{skipped.folder}: {skipped.why.what}" if skipped.kind.has_folder else skipped.line
-            yield Check("extensions", FindingLevel.FAIL, said, skipped.why.advice or "correct or remove it")
+            yield Check("extensions", FAIL, said, skipped.why.advice or "correct or remove it")
     env = child_environment()
     for extension in discovery.found:
         try:
             find_program(extension.program, cwd=str(extension.folder), env=env)
         except SpawnError as error:
-            yield Check(
-                "extensions", FindingLevel.FAIL, f"{extension.manifest.name}: {error}", f"see {extension.where}"
-            )
+            yield Check("extensions", FAIL, f"{extension.manifest.name}: {error}", f"see {extension.where}")
         if extension.manifest.remark:
             message = f"{extension.manifest.name}: {extension.manifest.remark}"
-            yield Check("extensions", FindingLevel.WARN, message, f"correct or remove it in {extension.where}")
+            yield Check("extensions", WARN, message, f"correct or remove it in {extension.where}")
 
 
 def _open_files(discovery: Discovery) -> Iterator[Check]:
@@ -241,31 +230,28 @@ def _open_files(discovery: Discovery) -> Iterator[Check]:
     message = f"{needed} needed for {counted(workers, 'process', 'processes')} of extensions; {allowed} allowed"
     if hard != resource.RLIM_INFINITY and hard < needed:
         advice = f"raise the hard limit to {needed} (ulimit -Hn, LimitNOFILE= or limits.conf)"
-        yield Check("open files", FindingLevel.FAIL, message, advice)
+        yield Check("open files", FAIL, message, advice)
     else:
-        yield Check(
-            "open files", FindingLevel.OK, message + (f" ({soft} until more are needed)" if soft < needed else "")
-        )
+        yield Check("open files", OK, message + (f" ({soft} until more are needed)" if soft < needed else ""))
 
 
 def _models(home: Path) -> Iterator[Check]:
     try:
         known = load_user_models(home)
     except UserModelsError as error:
-        yield Check("models", FindingLevel.FAIL, str(error), "correct it; zot schema models says what it may have")
+        yield Check("models", FAIL, str(error), "correct it; zot schema models describes it")
         return
     if known.remark:
-        yield Check("models", FindingLevel.WARN, known.remark, "correct or remove it")
+        yield Check("models", WARN, known.remark, "correct or remove it")
     message = f"{len(known.models)} in models.json; zot models lists all"
     if known.unusable:
         others = ", ".join(f"{name} (speaks {api})" for name, api in known.unusable.items())
         message += f"; not for this program: {others}"
-    yield Check("models", FindingLevel.OK, message)
+    yield Check("models", OK, message)
 
 
 def _access(home: Path) -> Iterator[Check]:
-    """The provider, the endpoint and the credential of a run without flags for them. Shows neither a key nor a
-    password."""
+    """The provider, endpoint and credential of a run without flags for them. Never shows a key or a password."""
     try:
         known = load_user_models(home)
     except UserModelsError:  # another check says so
@@ -287,30 +273,30 @@ def _access(home: Path) -> Iterator[Check]:
             sends_credential=sends,
         )
     except AuthFileError as error:
-        yield Check("credential", FindingLevel.FAIL, str(error), "correct it, or move it away and run zot login")
+        yield Check("credential", FAIL, str(error), "correct it, or move it away and run zot login")
         return
     except AccessError as error:
-        yield Check("credential", FindingLevel.FAIL, str(error), "correct or remove it")
+        yield Check("credential", FAIL, str(error), "correct or remove it")
         return
     endpoint, credential = found.endpoint, found.credential
     unset = f"; {preset.url_variable} is not set" if preset.url_variable else ""
     source = f"from {endpoint.source}" if endpoint.source else f"the provider's own{unset}"
     who = "" if preset.name == "anthropic" else f"{preset.name}: "
-    yield Check("endpoint", FindingLevel.OK, f"{who}{endpoint.shown} ({source})")
+    yield Check("endpoint", OK, f"{who}{endpoint.shown} ({source})")
     if stored.warning:
-        yield Check("credential", FindingLevel.WARN, stored.warning, f"chmod 600 {home / AUTH_FILE}")
+        yield Check("credential", WARN, stored.warning, f"chmod 600 {home / AUTH_FILE}")
     how = preset.how_to_give_a_credential
     if found.is_missing:
         are = "is" if len(preset.variables) == 1 else "are"
         message = f"none: {' and '.join(preset.variables)} {are} not set, and {AUTH_FILE} has no key for {preset.name}"
         if stored.unused:
             message += f" (the {stored.unused} in it is zot's alone)"
-        yield Check("credential", FindingLevel.WARN, message, f"{how}; zot demo, --replay and --base-url need none")
+        yield Check("credential", WARN, message, f"{how}; zot demo, --replay and --base-url need none")
     elif credential.kind is CredentialKind.NONE:
         advice = f"if it wants one: {how}" if sends else "models.json says so"
-        yield Check("credential", FindingLevel.OK, "none is sent to this endpoint", advice)
+        yield Check("credential", OK, "none is sent to this endpoint", advice)
     elif credential.unused:
         message = f"the {credential.kind.value} from {credential.source}; {', '.join(credential.unused)} is not used"
-        yield Check("credential", FindingLevel.OK, message, f"unset {credential.source} to use the other")
+        yield Check("credential", OK, message, f"unset {credential.source} to use the other")
     else:
-        yield Check("credential", FindingLevel.OK, f"the {credential.kind.value} from {credential.source}")
+        yield Check("credential", OK, f"the {credential.kind.value} from {credential.source}")

@@ -1,4 +1,4 @@
-"""`zot doctor`: shows the settings in force on this machine, the faults, and advice. Starts no extension."""
+"""`zot doctor`: shows the settings in force on this machine, faults and advice. Starts no extension."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAME_WIDTH = 12
 
 
 def run_doctor(*, as_json: bool) -> int:
-    """Prints a line for each check, or with `as_json` one object for all; returns 0 if none of them failed, else 1."""
+    """Prints a line for each check, or with `as_json` one object for all. Returns 1 if a check failed, else 0."""
     checks = examine()
     failed = any(check.level is FindingLevel.FAIL for check in checks)
     if as_json:

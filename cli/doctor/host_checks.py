@@ -1,4 +1,4 @@
-"""The checks of `zot doctor` about running hosts: each host, run and MCP server is asked for its troubles."""
+"""The checks of `zot doctor` about running hosts: asks each host, run and MCP server for its troubles."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Check(NamedTuple):
 
 
 def examine_running(home: Path, here: Discovery) -> Iterator[Check]:
-    """The checks of all hosts. `here` has the extensions of the current folder; other checks report their faults."""
+    """The checks of all hosts, without the faults in `here`, the current folder: other checks report these."""
     yield from _processes(home)
     found = survey()
     told = {os.path.realpath(each.folder) for each in here.skipped}
@@ -53,8 +53,8 @@ def examine_running(home: Path, here: Discovery) -> Iterator[Check]:
         advice = f"kill -CONT {pid} if a signal has stopped it, else kill {pid}: its extensions end with it"
         yield Check("hosts", FindingLevel.FAIL, trouble, advice, pid)
     stats = [answer.stats for answer in answers.values() if not isinstance(answer, ControlError)]
-    yield from _once_for_all((_of_batch(each), check) for each in stats for check in _alarms(each))
-    yield from _once_for_all((info.cwd, check) for info in infos.values() for check in _skipped(info, told))
+    yield from _merge_alike((_group(each), check) for each in stats for check in _alarms(each))
+    yield from _merge_alike((info.cwd, check) for info in infos.values() for check in _skipped(info, told))
     for line in shared_extensions({each.host.pid: each.extensions for each in stats if each.host.kind == "host"}):
         yield Check("hosts", FindingLevel.OK, line, "zot stop PID ends one, if one is enough")
 
@@ -107,14 +107,14 @@ def _skipped(info: control.HostInfoReply, told: set[str]) -> Iterator[Check]:
         )
 
 
-def _of_batch(stats: Stats) -> str:
-    """Equal for all runs of batches; else of one host alone."""
+def _group(stats: Stats) -> str:
+    """The group whose equal checks are merged: all runs of batches together, or one host."""
     return "batch" if stats.host.task else str(stats.host.pid)
 
 
-def _once_for_all(checks: Iterable[tuple[str, Check]]) -> Iterator[Check]:
-    """Of checks with the same place, extension and kind the first, with the number of the others: the runs of a batch
-    have the same extensions."""
+def _merge_alike(checks: Iterable[tuple[str, Check]]) -> Iterator[Check]:
+    """The first check for each place, extension and kind, with the number of the others: the runs of a batch have the
+    same extensions."""
     alike: dict[tuple[str, str, str], list[Check]] = {}
     for place, check in checks:
         alike.setdefault((place, check.extension, check.kind), []).append(check)

@@ -86,9 +86,9 @@ def next_step(alarm: Alarm, name: str, host: int) -> str:
     name = shlex.quote(name)
     match alarm.kind:
         case "over_limit" | "near_limit":
-            return f"mend it, or raise the limit; then zot ext reload {name} --host {host}"
+            return f"fix it, or raise the limit; then zot ext reload {name} --host {host}"
         case "memory_grows":
-            return f"zot ext restart {name} --host {host} gives the memory back; it has to be mended"
+            return f"zot ext restart {name} --host {host} gives the memory back; it has to be fixed"
         case "restarting":
             return f"zot ext logs {name} -t"
         case _:

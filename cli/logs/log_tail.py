@@ -35,14 +35,8 @@ def rotation(path: Path) -> list[Path]:
         names = os.listdir(path.parent)
     except OSError:
         return []
-    older = sorted(
-        (
-            int(name.removeprefix(prefix))
-            for name in names
-            if name.startswith(prefix) and name[len(prefix) :].isdecimal()
-        ),
-        reverse=True,
-    )
+    ends = (name.removeprefix(prefix) for name in names if name.startswith(prefix))
+    older = sorted((int(end) for end in ends if end.isdecimal()), reverse=True)
     return [path.with_name(f"{prefix}{number}") for number in older] + ([path] if path.name in names else [])
 
 
@@ -63,7 +57,7 @@ def tail(path: Path, count: int, end: int | None = None) -> list[Piece]:
                 start = 0
                 for _ in range(breaks - count + 1):
                     start = piece.data.index(b"\n", start) + 1
-                pieces[-1] = _rest_of(piece, start)
+                pieces[-1] = Piece(piece.inode, piece.position + start, piece.data[start:])
                 return pieces[::-1]
     return pieces[::-1]
 
@@ -86,10 +80,6 @@ def all_since(path: Path, first: Callable[[int], int | None], end: int | None = 
             while data := opened.read(min(BLOCK, max(0, last - position))):
                 yield Piece(inode, position, data)
                 position += len(data)
-
-
-def _rest_of(piece: Piece, start: int) -> Piece:
-    return Piece(piece.inode, piece.position + start, piece.data[start:])
 
 
 def _backwards(file: Path, end: int | None) -> Iterator[Piece]:

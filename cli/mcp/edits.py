@@ -78,9 +78,7 @@ def mcp_add(
     ] = None,
     timeout: Annotated[
         str | None,
-        typer.Option(
-            "--timeout", metavar=METAVAR, help="Wait at most DURATION for the result of a call. Default: 60 s."
-        ),
+        typer.Option("--timeout", metavar=METAVAR, help="Wait at most DURATION for a call's result. Default: 60 s."),
     ] = None,
     startup_timeout: Annotated[
         str | None,
@@ -196,9 +194,7 @@ def _variable(text: str) -> tuple[str, str]:
 
 def mcp_add_json(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The server's name, as this file has it.")],
-    entry: Annotated[
-        str, typer.Argument(metavar="JSON", help="The entry, as other programs have it; - reads it from stdin.")
-    ],
+    entry: Annotated[str, typer.Argument(metavar="JSON", help="The entry, as other programs have it; - reads stdin.")],
     scope: Scope = McpScope.user,
     force: Force = False,
     as_json: Json = False,

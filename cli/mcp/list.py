@@ -191,7 +191,7 @@ def _lines(
         yield "without tools", ", ".join(server.exclude_tools)
     yield (
         "definitions",
-        f"not known: it has not run yet; zot mcp test {each.name}"
+        f"unknown: it has not run yet; zot mcp test {each.name}"
         if size is None
         else definitions_text(size.tools, size.tokens),
     )

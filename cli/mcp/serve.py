@@ -22,7 +22,7 @@ def serve(ctx: typer.Context, **_flags: Any) -> None:
 
     The client starts this command (claude mcp add zot -- zot mcp serve -q) and talks to it on stdin and stdout;
     messages go to stderr. Each extension is a supervised process, as in zot host: its use is limited and counted, and
-    it is started again after a crash. Guards judge every call and its result. Slash commands become prompts. The
+    it is restarted after a crash. Guards judge every call and its result. Slash commands become prompts. The
     agent's built-in tools are not served. zot ps, zot top and zot ext stats show the server.
 
     The first list of tools waits until all extensions have started, 5 s at most, but for required extensions up to

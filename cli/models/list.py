@@ -40,7 +40,7 @@ def run(*, as_json: bool) -> int:
     for remark in choice.remarks:
         complain("models", remark)
     for name, api in known.unusable.items():
-        complain("models", f"models.json: left out {name}: it speaks {api}, and this program the Messages API only")
+        complain("models", f"models.json: skipped {name}: it speaks {api}, and this program the Messages API only")
     if default not in {(info.provider, info.id) for info in models}:
         what = f"{choice.model} of {choice.provider.name}, of which nothing is known here" if choice.model else "none"
         complain(

@@ -43,7 +43,7 @@ def root(
         raise CommandLineError("--drain-timeout has no effect without --rpc")
     if output is None:
         if given["continue_"] or given["resume"] is not None or given["session"] is not None:
-            raise CommandLineError('a session goes on with a prompt: add -p or --json, as in zot -p -c "go on"')
+            raise CommandLineError('a session is resumed with a prompt: add -p or --json, as in zot -p -c "go on"')
         raise missing_prompt(ctx, words)
     try:
         request = request_from(given)

@@ -33,7 +33,7 @@ def ask(cwd: str | None, home: Path) -> str | None:
             " --continue for the newest session"
         )
     if not (found := _sessions(home, folder)):
-        raise NoChoiceError(f"there is no session of {folder} to go on with")
+        raise NoChoiceError(f"there is no session of {folder} to resume")
     for line in choices(found):
         tell(line)
     while True:

@@ -142,7 +142,7 @@ def _has_more(fd: int) -> bool:
 
 def _stopped_error(count: int) -> str:
     return (
-        f"stdin stopped: {count:,} bytes came, then none for {QUIET_S:g} s, and not its end. Nothing was sent."
+        f"stdin stopped: {count:,} bytes came, then none for {QUIET_S:g} s, and it is still open. Nothing was sent."
         " With - among the words zot waits as long as --timeout; with --no-stdin it leaves stdin alone"
     )
 

@@ -1,5 +1,5 @@
-"""The commands of `zot session`: list, read, search, export, import, fork and remove sessions. Their work is in
-`agent.sessions`. Only `zot session` imports the modules, when it runs a command or shows its help."""
+"""The commands of `zot session`: list, read, search, export, import, fork and remove sessions. They use
+`agent.sessions`. Only `zot session` imports these modules, when it runs a command or shows its help."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from cli.help.command_classes import HelpTyper, LazyGroup
 HELP = """\
 List, read, search, export, fork and remove sessions: the conversations of past runs.
 
-ID is the short id of the list, the whole id, the name of a session file, or its path. It is looked for in the folder
-first, and then among all sessions.
+ID is the short id of the list, the whole id, the name of a session file, or its path. Sessions of the folder are
+searched first, then all sessions.
 
 Examples:
-    zot session list                      those of this folder
-    zot session show 3f2a                 what was said in one
-    zot session search "race condition"   where something was said
+    zot session list                      the sessions of this folder
+    zot session show 3f2a                 the conversation of one
+    zot session search "race condition"   a text in all conversations here
     zot session export 3f2a -o run.html   a page to read or to send
-    zot -r 3f2a -p "go on"                go on with one
+    zot -r 3f2a -p "go on"                continue one
 """
 
 

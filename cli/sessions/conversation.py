@@ -1,4 +1,4 @@
-"""A session as lines for a terminal. Nothing that was said controls it."""
+"""A session as lines for a terminal. Control characters of its texts are made harmless."""
 
 from __future__ import annotations
 
@@ -13,14 +13,7 @@ from agent.sessions.export.conversation import (
     SummaryEntry,
     conversation_of,
 )
-from agent.sessions.export.labels import (
-    clock_of,
-    fault_text,
-    image_text,
-    title_of,
-    usage_text,
-    visible,
-)
+from agent.sessions.export.labels import clock_of, fault_text, image_text, title_of, usage_text, visible
 from agent.sessions.reading.arguments import named_arguments
 from agent.transcript import Image, Text, Thinking
 from cli.sessions.shared_options import short_text
@@ -32,16 +25,16 @@ if TYPE_CHECKING:
     from agent.sessions.reading.history import History
 
 LINES = 8
-"""Of a result, an argument and a thought, without `full`."""
+"""Maximum number of shown lines of a result, an argument or a thought, without `full`."""
 CHARACTERS = 1000
-"""Of these lines together."""
+"""Maximum number of characters in these lines together."""
 BOLD, DIM, RED, BLUE = "1", "2", "31", "34"
 COLOURS = {"user": f"{BOLD};{BLUE}", "assistant": BOLD, "tool": BOLD}
 ROLES = {"user": "user", "assistant": "assistant", "tool": "results"}
 
 
 def lines_of(history: History, *, full: bool, style: bool) -> Iterator[str]:
-    """All of the session, line by line. With `full` nothing is cut; `style` allows colours."""
+    """The lines of the whole session. With `full` nothing is cut; `style` allows colours."""
     page = _TextPage(full=full, style=style)
     info = history.info
     yield page.styled(BOLD, title_of(history))
@@ -119,7 +112,7 @@ class _TextPage:
             yield from self._some(f"{short_text(name, 200)}: {value}" if name else value)
 
     def _some(self, text: str, code: str = "", indent: str = "    ") -> Iterator[str]:
-        """The text, or without `full` its beginning and how much is left out."""
+        """The text; without `full` its beginning, and the number of characters left out."""
         lines = _lines(text)
         kept: list[str] = []
         room = CHARACTERS

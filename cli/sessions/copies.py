@@ -1,4 +1,4 @@
-"""`zot session fork` and `zot session import`: copies that both can go on."""
+"""`zot session fork` and `zot session import`: copies of sessions. Original and copy can both go on."""
 
 from __future__ import annotations
 
@@ -24,23 +24,21 @@ def fork(
     session: SessionId,
     at: Annotated[
         int | None,
-        typer.Option(
-            "--at", help="Copy only its first N messages, as zot session show counts them.", metavar="N", min=1
-        ),
+        typer.Option("--at", help="Copy only its first N messages, as session show counts them.", metavar="N", min=1),
     ] = None,
     cwd: Cwd = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the new session as a JSON object.")] = False,
 ) -> None:
     """Copy a session, or its beginning, to a new session, so that both can go on.
 
-    The session itself stays as it is; a run may be writing to it. Prints the new id.
+    The original stays unchanged; a run may be writing to it. Prints the new id.
 
     Exit status: 0 made, 1 there is no such session or it has fewer messages, 2 usage.
 
     Examples:
-        zot session fork 3f2a                       all of it
+        zot session fork 3f2a                       the whole session
         zot session fork 3f2a --at 4                its first four messages
-        zot -r "$(zot session fork 3f2a --at 4)" -p "the other way"    … and go on with them
+        zot -r "$(zot session fork 3f2a --at 4)" -p "the other way"    … and resume them
     """
     run_and_exit("fork", lambda: _fork(session, at=at, cwd=cwd, as_json=as_json))
 
@@ -50,7 +48,7 @@ def _fork(session: str, *, at: int | None, cwd: str | None, as_json: bool) -> in
     from cli.version import VERSION
 
     path = forked(file_of(folder(cwd), session), home(), at=at, version=VERSION)
-    return _tell_of(path, as_json=as_json)
+    return _print_new(path, as_json=as_json)
 
 
 def import_file(
@@ -58,7 +56,7 @@ def import_file(
     cwd: Cwd = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the new session as a JSON object.")] = False,
 ) -> None:
-    """Copy a session from a file, which another machine or the other zot wrote, to a new id.
+    """Copy a session from a file, of another machine or of the other zot, to a new id.
 
     The copy belongs to this folder. Prints the new id.
 
@@ -66,7 +64,7 @@ def import_file(
 
     Examples:
         zot session import run.zotsession          into this folder
-        zot -r "$(zot session import run.zotsession)" -p "go on"    … and go on with it
+        zot -r "$(zot session import run.zotsession)" -p "go on"    … and resume it
     """
     run_and_exit("import", lambda: _import(file, cwd=cwd, as_json=as_json))
 
@@ -81,11 +79,11 @@ def _import(file: str, *, cwd: str | None, as_json: bool) -> int:
     if "\0" in file or not file:
         raise SessionError("FILE is empty" if not file else "FILE has a NUL character")
     path = import_session(Path(file), home(), cwd=folder(cwd), version=VERSION)
-    return _tell_of(path, as_json=as_json)
+    return _print_new(path, as_json=as_json)
 
 
-def _tell_of(path: Path, *, as_json: bool) -> int:
-    """Prints the id of a new session, or with `as_json` all that a list has of it. Returns 0."""
+def _print_new(path: Path, *, as_json: bool) -> int:
+    """Prints the id of a new session, or with `as_json` its record as in `zot session list --json`. Returns 0."""
     from agent.sessions.store import describe
     from cli.sessions.shared_options import short_id
     from wire.text import counted
@@ -97,5 +95,5 @@ def _tell_of(path: Path, *, as_json: bool) -> int:
         print_json(fields(session_record(info)))
         return 0
     sys.stdout.write(info.id + "\n")
-    say(f'{counted(info.messages, "message")}; go on with: zot -r {short_id(info)} -p "…"')
+    say(f'{counted(info.messages, "message")}; resume it with: zot -r {short_id(info)} -p "…"')
     return 0

@@ -41,11 +41,7 @@ def export(
     session: SessionId,
     form: Annotated[
         ExportFormat | None,
-        typer.Option(
-            "--format",
-            help="Write in this format. Default: as the suffix of FILE says, else markdown.",
-            show_default=False,
-        ),
+        typer.Option("--format", help="Write in this format. Default: by the suffix of FILE, else markdown."),
     ] = None,
     output: Annotated[
         str | None, typer.Option("-o", "--output", help="Write to this file. Default: stdout.", metavar="FILE")
@@ -55,9 +51,9 @@ def export(
 ) -> None:
     """Write a session as a document: to read, to send, or for a program.
 
-    HTML is one file that loads nothing from the network and has no script. JSON has everything, in the shape of zot
-    schema session.export. zot session import reads a .zotsession file, and so does the other zot. Every format has what
-    the tools have read: look through it before you send it.
+    HTML is one file without scripts that loads nothing from the network. JSON has everything; zot schema session.export
+    describes it. zot session import and the other zot read .zotsession files. Every format has all that the tools have
+    read: look through it before you send it.
 
     Exit status: 0 written, 1 there is no such session or FILE cannot be written, 2 usage, or FILE is there already.
 
@@ -82,11 +78,11 @@ def _run(session: str, form: ExportFormat | None, output: str | None, *, force: 
         return 0
     target = _target(output, chosen)
     if os.path.lexists(target) and not force:
-        raise CommandLineError(f"{_default_name(target)} is there already; --force replaces it")
+        raise CommandLineError(f"{_printable_path(target)} is there already; --force replaces it")
     if os.path.exists(target) and os.path.samefile(target, source):
-        raise CommandLineError(f"{_default_name(target)} is the session itself; choose another file with -o")
+        raise CommandLineError(f"{_printable_path(target)} is the session itself; choose another file with -o")
     _write(target, _document(source, chosen))
-    say(f"{_default_name(target)}{': open it in a browser' if chosen is ExportFormat.html else ''}")
+    say(f"{_printable_path(target)}{': open it in a browser' if chosen is ExportFormat.html else ''}")
     return 0
 
 
@@ -95,7 +91,7 @@ def _target(output: str, form: ExportFormat) -> str:
     from cli.choices import CommandLineError
 
     if os.path.isdir(output):
-        raise CommandLineError(f"-o {_default_name(output)}: a folder; name the file in it")
+        raise CommandLineError(f"-o {_printable_path(output)}: a folder; name the file in it")
     if form is ExportFormat.zotsession and not output.endswith(".zotsession"):
         return output + ".zotsession"
     return output
@@ -141,7 +137,7 @@ def _write(target: str, document: bytes) -> None:
         raise SessionError(f"{target}: cannot be written: {error}; choose another file with -o") from None
 
 
-def _default_name(path: str) -> str:
+def _printable_path(path: str) -> str:
     from wire.text import one_line, valid_text
 
     return one_line(valid_text(path), 1000)

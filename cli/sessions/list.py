@@ -26,7 +26,7 @@ COLUMNS = ("id", "when", "messages", "tokens", "cost", "model", "folder")
 RIGHT = ("messages", "tokens", "cost")
 GIVES_WAY = ("model", "tokens", "messages", "cost")
 TITLE_COLUMNS = 24
-"""The fewest columns of the title for which no other column gives way."""
+"""Minimum width of the title, in columns. Other columns are left out to keep it."""
 
 
 def register(app: typer.Typer) -> None:
@@ -37,9 +37,7 @@ def register(app: typer.Typer) -> None:
 
 def session_list(
     everywhere: All = False,
-    most: Annotated[
-        int | None, typer.Option("-n", help="Show at most N sessions. Default: all.", metavar="N", min=1)
-    ] = None,
+    most: Annotated[int | None, typer.Option("-n", help="Show at most N. Default: all.", metavar="N", min=1)] = None,
     cwd: Cwd = None,
     as_json: Json = False,
 ) -> None:
@@ -77,8 +75,8 @@ def _list(*, everywhere: bool, most: int | None, cwd: str | None, as_json: bool)
 
 
 def table(found: list[SessionInfo], width: int | None, *, with_folder: bool) -> list[str]:
-    """Lines in columns. The title comes last and is cut to `width` columns; where too little of it would be left, other
-    columns are left out first."""
+    """Lines in columns, cut to `width`. The title comes last. If it had less than `TITLE_COLUMNS`, the columns of
+    `GIVES_WAY` are left out, one after the other."""
     from cli.columns import align_columns, cut_line
 
     rows = [_row(info, time.time()) for info in found]
@@ -109,7 +107,7 @@ def _row(info: SessionInfo, now: float) -> dict[str, str]:
 
 
 def _short(path: str) -> str:
-    """A path below the user's own folder begins with `~`."""
+    """The path, with `~` for the user's home folder."""
     import os
 
     own = os.path.expanduser("~")
@@ -119,8 +117,8 @@ def _short(path: str) -> str:
 def tree(everywhere: All = False, cwd: Cwd = None, as_json: Json = False) -> None:
     """Show sessions with their forks as a tree.
 
-    A fork whose original is missing stands alone. With --json it prints a line for each session that is no fork of
-    another one, with its forks in children.
+    A fork whose original is missing is shown as a root. With --json it prints a line for each root, with its forks in
+    children.
 
     Exit status: 0 shown, also an empty tree; 1 failed; 2 usage.
 
@@ -156,7 +154,7 @@ def _tree(*, everywhere: bool, cwd: str | None, as_json: bool) -> int:
 def draw_tree(
     branches: Sequence[Branch[SessionInfo]], now: float, lines: tuple[str, str, str, str], above: str | None = None
 ) -> Iterator[str]:
-    """A line for each session, with `lines` to its left that lead to its original; roots have none."""
+    """A line for each session. The characters of `lines` connect it with its original; roots have none."""
     from cli.sessions.shared_options import about
 
     fork, last, passing, empty = lines

@@ -25,9 +25,7 @@ def register(app: typer.Typer) -> None:
 def rm(
     session: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[ID]...", help="4 characters of an id or more, or a session's file.", autocompletion=sessions
-        ),
+        typer.Argument(metavar="[ID]...", help="At least 4 characters of an id, or its file.", autocompletion=sessions),
     ] = None,
     yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")] = False,
     empty: Annotated[

@@ -36,7 +36,7 @@ def search(
     cwd: Cwd = None,
     as_json: Json = False,
 ) -> None:
-    """Find a text in what was said, in the arguments of tools and in their results.
+    """Find a text in messages, in the arguments of tools and in their results.
 
     It prints a line for each match, with the number of the message, as in zot session show and zot session fork --at.
 
@@ -44,7 +44,7 @@ def search(
 
     Examples:
         zot session search "race condition"                  in the sessions of this folder
-        zot session search --all --regex 'TODO|FIXME'        in all, by a regular expression
+        zot session search --all --regex 'TODO|FIXME'        in all sessions, by a regular expression
         zot session search -s Parser --json | jq -r .id      only the ids of the sessions
         zot session search -- --flag                         a text that begins with a dash
     """

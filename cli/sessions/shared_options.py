@@ -1,5 +1,5 @@
-"""Shared by the commands about sessions: options, finding a session, the exit, and how a session is put on a line: when
-it was used, what it cost, what it is about."""
+"""Shared by the commands about sessions: options, finding a session, the exit, and the text of a session on a line: the
+time of its last use, its cost and its title."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 from cli.help.completion import sessions
 from cli.number_format import dollars, number
-from cli.os_errors import exit_with, words
+from cli.os_errors import exit_with
 from cli.terminal import say
 
 if TYPE_CHECKING:
@@ -26,41 +26,18 @@ if TYPE_CHECKING:
 
 Cwd = Annotated[
     str | None,
-    typer.Option(
-        "-C", "--cwd", help="Use the sessions of runs in this folder. Default: the current folder.", metavar="DIR"
-    ),
+    typer.Option("-C", "--cwd", help="Use the sessions of runs in DIR. Default: the current folder.", metavar="DIR"),
 ]
 All = Annotated[bool, typer.Option("--all", help="Use the sessions of all folders.")]
 SessionId = Annotated[
     str,
-    typer.Argument(
-        metavar="ID", help="4 characters of its id or more, or the session's file.", autocompletion=sessions
-    ),
+    typer.Argument(metavar="ID", help="At least 4 characters of its id, or its file.", autocompletion=sessions),
 ]
 
 
 def run_and_exit(command: str, run: Callable[[], int]) -> None:
     """Runs a command and exits with its status. An error gives one line and status 1, misuse status 2, Ctrl-C 130."""
-
-    def guarded() -> int:
-        from agent.sessions.load import SessionError
-        from wire.exit_codes import Status
-
-        try:
-            return run()
-        except SessionError as error:
-            complain(command, str(error))
-            return Status.ERROR.exit_code
-        except KeyboardInterrupt:
-            complain(command, "interrupted")
-            return Status.INTERRUPTED.exit_code
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            complain(command, words(error))
-            return Status.ERROR.exit_code
-
-    exit_with(f"session {command}", guarded)
+    exit_with(f"session {command}", run)
 
 
 def complain(command: str, text: str) -> None:
@@ -70,7 +47,7 @@ def complain(command: str, text: str) -> None:
 
 
 def folder(cwd: str | None) -> str:
-    """The absolute path of `--cwd`. The folder itself may be gone: its sessions are not. Raises `CommandLineError`."""
+    """The absolute path of `--cwd`; the folder may be gone, its sessions stay. Raises `CommandLineError`."""
     from cli.choices import CommandLineError
 
     if cwd is not None and not cwd.strip():
@@ -92,14 +69,14 @@ def find_session(cwd: str, text: str) -> SessionInfo:
 
 
 def file_of(cwd: str, text: str) -> Path:
-    """As `find_session`, but only its file. Raises `SessionError`."""
+    """The file of the session that `find_session` finds. Raises `SessionError`."""
     from agent.sessions.find import find
 
     return find(home(), cwd, text)
 
 
 def read_sessions(cwd: str, *, everywhere: bool, command: str) -> list[SessionInfo]:
-    """The sessions that are not hidden, newest first. Says on stderr what cannot be read."""
+    """The sessions that are not hidden, newest first. Names unreadable ones on stderr."""
     from agent.sessions.store import list_sessions
 
     every = list_sessions(home(), None if everywhere else cwd, lambda line: complain(command, line))
@@ -107,7 +84,7 @@ def read_sessions(cwd: str, *, everywhere: bool, command: str) -> list[SessionIn
 
 
 def fields(record: Session | Branch | Found | Export) -> dict[str, Any]:
-    """The members by name, their values still as they are."""
+    """The members that are set, by name, with their values unchanged."""
     return {name: value for name in record.__struct_fields__ if (value := getattr(record, name)) is not msgspec.UNSET}
 
 
@@ -116,8 +93,8 @@ _DAY_S = 86_400.0
 
 
 def when(modified: str, now: float) -> str:
-    """A time of RFC 3339 in plain words, seen from `now` in seconds since the epoch: `just now`, `5 min ago`,
-    `3 h ago`, `2 d ago`, else the local date."""
+    """The age of `modified` (RFC 3339) at `now` (seconds since the epoch): `just now`, `5 min ago`, `3 h ago`,
+    `2 d ago`, or the local date from 7 days on; `?` if it is no time."""
     try:
         then = datetime.fromisoformat(modified)
         age = now - then.timestamp()
@@ -133,7 +110,7 @@ def when(modified: str, now: float) -> str:
 
 
 def tokens(usage: Totals) -> str:
-    """All tokens, those from the cache included, in five characters."""
+    """All tokens, cached ones included, in five characters."""
     return number(usage.input + usage.output + usage.cache_read + usage.cache_write)
 
 
@@ -154,15 +131,13 @@ def short_id(info: SessionInfo) -> str:
 
 def terminal_width() -> int | None:
     """Columns of the terminal on stdout; None if stdout is no terminal, unless $COLUMNS is set."""
-    import os
-
     from cli.terminal import page_width, table_width
 
     return page_width(None) if os.environ.get("COLUMNS", "").isdecimal() else table_width()
 
 
 def about(info: SessionInfo, now: float) -> str:
-    """`3f2a90b1  5 min ago  12 messages  fix the tests`."""
+    """A session on one line: `3f2a90b1  5 min ago  12 messages  fix the tests`."""
     from wire.text import counted
 
     count = counted(info.messages, "message")

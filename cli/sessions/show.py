@@ -17,9 +17,7 @@ def register(app: typer.Typer) -> None:
 
 def show(
     session: SessionId,
-    full: Annotated[
-        bool, typer.Option("--full", help="Show long texts of tools whole, and what the model thought.")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show all text of tools, and what the model thought.")] = False,
     cwd: Cwd = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole session as one JSON object.")] = False,
 ) -> None:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def run_top(
     pid: int | None, *, once: bool, as_json: bool, sort: str, text: str, interval_s: float, reverse: bool = False
 ) -> int:
-    """Shows the use and returns the exit status. Raises `HostError`, and `CommandLineError` for a bad sort key or
-    interval."""
+    """Shows the use. Returns the exit status. Raises `HostError`; `CommandLineError` for a bad sort key or interval."""
     if sort not in SORT_KEYS:
         raise CommandLineError(f"--sort: {not_one_of(sort, SORT_KEYS)}")
     if not isfinite(interval_s):

@@ -8,9 +8,9 @@ import termios
 import tty
 
 SEQUENCE_S = 0.05
-"""Seconds. If nothing follows an escape character for so long, the user has pressed the Escape key."""
+"""Seconds. An escape character that nothing follows within this time is the Escape key."""
 SUSPEND = b"\x1a"
-"""The byte that Ctrl-Z sends where it is no signal."""
+"""The byte of Ctrl-Z in a terminal that makes no signal of it."""
 _NAMES = {
     "A": "up",
     "B": "down",
@@ -64,8 +64,8 @@ def _essence(sequence: str) -> str:
 
 
 class Unbuffered:
-    """A terminal that passes on each key at once and does not show the key, from `enter` to `leave`. Ctrl-C and Ctrl-Z
-    stay signals; with `suspend_is_key` Ctrl-Z is the key `SUSPEND`."""
+    """A terminal that, from `enter` to `leave`, passes on each key at once and does not echo it. Ctrl-C and Ctrl-Z stay
+    signals; with `suspend_is_key` Ctrl-Z is the key `SUSPEND`."""
 
     def __init__(self, fd: int, *, suspend_is_key: bool = False) -> None:
         self._fd = fd
@@ -91,11 +91,11 @@ class Unbuffered:
                 pass  # the terminal has hung up
 
     def forget(self) -> None:
-        """Ends as `leave` does, but leaves the terminal as it is: somebody else has set it meanwhile."""
+        """Ends like `leave`, but does not restore the terminal: another program has changed it since."""
         self._before = None
 
     def read(self) -> bytes:
-        """The bytes of the keys that were pressed; empty at the end of input."""
+        """The bytes of the pressed keys; empty at the end of input."""
         try:
             return os.read(self._fd, 1024)
         except OSError:

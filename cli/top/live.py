@@ -45,8 +45,8 @@ class LiveTop:
         self._stats: Stats | None = None
         self._histories = Histories()
         self._about = NOTHING_KNOWN
-        self._restarting: dict[str, str] = {}  # the names in restart requests, by the ids of these
-        self._said = ""  # what came of the last key, until the next one
+        self._restarting: dict[str, str] = {}  # names of extensions by the id of their restart request
+        self._said = ""  # the message about the last key, until the next key
         self._status: int | None = None
         self._last_words = ""
         self._loop = Loop()
@@ -147,7 +147,7 @@ class LiveTop:
                 case control.ErrorReply():
                     self._take_error(reply)
                 case control.Ok() if (name := self._restarting.pop(reply.id, None)) is not None:
-                    self._said = f"{name} is being started again"
+                    self._said = f"{name} is being restarted"
         if any(isinstance(reply, Stats) for reply in replies):
             self._ask_about_one()
         if replies:
@@ -179,7 +179,7 @@ class LiveTop:
         self._send(request)
 
     def _ask_about_one(self) -> None:
-        """Asks for the status of the extension that the screen is about. The answer comes with other replies."""
+        """Asks for the status of the selected extension if the screen shows it. The reply comes among the others."""
         if self._view.mode in (Mode.DETAILS, Mode.LOGS):
             self._send(control.GetStatus(self._client.next_id(), self._view.selected))
 
@@ -198,7 +198,7 @@ class LiveTop:
             self._about = SelectedExtension(status_lines(reply, time.time()), log)
 
     def _take_error(self, reply: control.ErrorReply) -> None:
-        """Shows why a request was refused: an extension may have gone with a reload."""
+        """Shows why a request was refused: a reload may have removed the extension."""
         self._said = reply.message
         self._restarting.pop(reply.id or "", None)
 
@@ -225,7 +225,7 @@ class LiveTop:
 
 
 class _TopKeyboard:
-    """Reads keys as they are pressed."""
+    """Passes pressed keys to `on_key`, one at a time; calls `on_end` at the end of input."""
 
     def __init__(
         self, loop: Loop, terminal: Unbuffered, on_key: Callable[[str], None], on_end: Callable[[], None]

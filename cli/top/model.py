@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, replace
 from enum import Enum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from cli import number_format
@@ -16,15 +17,15 @@ if TYPE_CHECKING:
     from wire.stats import ExtensionStats, Stats
 
 HISTORY = 120
-"""The most samples that a history keeps."""
+"""Maximum number of samples in a history."""
 LOG_LINES = 500
-"""The most lines of a log that can be scrolled through."""
+"""Maximum number of log lines that can be scrolled through."""
 SPARK = 8
-"""Columns of a sparkline in the table."""
+"""Width of a sparkline in the table, in columns of the terminal."""
 NAME_WIDTHS = (16, 32)
 GAP = 1
 OF_PROCESSES = frozenset({"cpu_percent", "rss_bytes", "rss_peak_bytes", "processes"})
-"""Figures that an extension in the client program of `zot rpc` does not have: they are the program's own."""
+"""Figures that are shown as `-` for an extension in the client program of `zot rpc`: they are that program's."""
 
 
 @dataclass(frozen=True)
@@ -50,22 +51,14 @@ def _column(
     def shown(extension: ExtensionStats) -> str:
         return "-" if extension.in_client and attribute in OF_PROCESSES else show(getattr(extension, attribute))
 
-    return TopColumn(
-        key,
-        heading,
-        width,
-        shown,
-        lambda extension: getattr(extension, attribute),
-        meaning,
-        descending=down,
-    )
+    return TopColumn(key, heading, width, shown, attrgetter(attribute), meaning, descending=down)
 
 
 def _spark(key: str, meaning: str) -> TopColumn:
     return TopColumn(f"{key}-line", "", SPARK, lambda _one: "", lambda _one: 0, meaning, history=key)
 
 
-def _tokens(value: int | None) -> str:
+def _number_or_dash(value: int | None) -> str:
     return "-" if value is None else number_format.number(value)
 
 
@@ -88,14 +81,7 @@ COLUMNS = (
     _spark("rss", "memory so far"),
     _column("peak", "PEAK", 6, "rss_peak_bytes", number_format.size, "largest memory"),
     _column("procs", "PROCS", 5, "processes", number_format.number, "processes"),
-    TopColumn(
-        "fds",
-        "FDS",
-        5,
-        lambda extension: "-" if extension.open_files is None else number_format.number(extension.open_files),
-        lambda extension: extension.open_files,
-        "open files",
-    ),
+    _column("fds", "FDS", 5, "open_files", _number_or_dash, "open files"),
     _column("in", "IN/s", 5, "frames_in_per_s", number_format.rate, "frames that it sends"),
     _column("out", "OUT/s", 5, "frames_out_per_s", number_format.rate, "frames that it is sent"),
     _column("calls", "CALLS", 6, "calls", number_format.number, "calls and verdicts"),
@@ -104,9 +90,9 @@ COLUMNS = (
     _column("blocks", "BLOCK", 5, "blocks", number_format.number, "verdicts that blocked"),
     _column("p50", "P50ms", 6, "p50_ms", number_format.milliseconds, "half answered within"),
     _column("p99", "P99ms", 6, "p99_ms", number_format.milliseconds, "99 % answered within"),
-    _column("tokens", "TOKENS", 6, "definition_tokens", _tokens, "definitions of its tools"),
+    _column("tokens", "TOKENS", 6, "definition_tokens", _number_or_dash, "definitions of its tools"),
     _column("restarts", "RST", 4, "restarts", number_format.number, "restarts"),
-    _column("since", "SINCE", 6, "uptime_s", number_format.duration, "up for so long, newest first", down=False),
+    _column("since", "SINCE", 6, "uptime_s", number_format.duration, "time since its start, newest first", down=False),
 )
 BY_KEY = {column.key: column for column in COLUMNS}
 SORT_KEYS = tuple(column.key for column in COLUMNS if not column.history)
@@ -117,8 +103,8 @@ IMPORTANCE = (
 
 
 def fit(width: int | None, *, with_history: bool, longest_name: int = 0) -> list[tuple[TopColumn, int]]:
-    """The most important columns that fit in a line of this width, each with its own width, in the order of `COLUMNS`.
-    The name column grows into the rest, up to the longest name. Without a width all columns fit."""
+    """The most important columns that fit in `width`, each with its width, in the order of `COLUMNS`. The name column
+    takes the rest of the line, up to `longest_name`. Without a width all columns fit."""
     offered = [BY_KEY[key] for key in IMPORTANCE if with_history or not BY_KEY[key].history]
     chosen: set[str] = set()
     used = -GAP
@@ -168,9 +154,7 @@ class Histories:
         for name, extension in stats.extensions.items():
             self.of.setdefault(name, UseHistory()).add(extension.cpu_percent, extension.rss_bytes)
         every = stats.extensions.values()
-        self.total.add(
-            sum(extension.cpu_percent for extension in every), sum(extension.rss_bytes for extension in every)
-        )
+        self.total.add(sum(each.cpu_percent for each in every), sum(each.rss_bytes for each in every))
 
 
 # --- the view --------------------------------------------------------------------------------------------------
@@ -205,17 +189,17 @@ class TopView:
     """The row at the top."""
     mode: Mode = Mode.TABLE
     selected: str = ""
-    """The name of the extension that the keys are about. It stays selected when the order changes."""
+    """The name of the extension that keys act on. It stays selected when the order changes."""
     back: Mode = Mode.TABLE
     """The mode before `CONFIRM`."""
     lines_back: int = 0
-    """How many lines above the end of the log the screen ends."""
+    """Number of log lines below the screen."""
     restart: str = ""
-    """The extension that the user has just decided to restart; the caller does it, and clears the name."""
+    """The extension that the user has just confirmed to restart; the caller restarts it and clears the name."""
 
     def within(self, names: Sequence[str], page: int) -> TopView:
-        """The view with a row selected, if there is one, and with its first row moved so that the selected row is on
-        the page and the page is full. A mode about an extension that is gone ends."""
+        """The view with a row selected, if there is one, and scrolled so that the selected row is on the page and the
+        page is full. If the selected extension is gone, a mode about it ends."""
         selected = self.selected if self.selected in names else names[0] if names else ""
         row = names.index(selected) if selected else 0
         first = max(min(self.first, row), row - page + 1)
@@ -226,9 +210,7 @@ class TopView:
 def sort_names(extensions: dict[str, ExtensionStats], view: TopView) -> list[str]:
     """Names of the extensions that pass the filter, sorted by the view's column, then by name."""
     wanted = view.filter.casefold()
-    names = sorted(
-        name for name, extension in extensions.items() if wanted in name.casefold() or wanted in extension.state
-    )
+    names = sorted(name for name, each in extensions.items() if wanted in name.casefold() or wanted in each.state)
     column = BY_KEY[view.sort]
     descending = column.descending != view.reverse
     if column is NAME:

@@ -37,7 +37,7 @@ HELP = (
     ("↑ ↓  j k", "select another extension; in a log: scroll"),
     ("PgUp PgDn Space", "by a page"),
     ("Home End  g G", "to the first, to the last"),
-    ("?", "this"),
+    ("?", "this help"),
     ("q  Ctrl-C", "quit"),
 )
 
@@ -141,7 +141,7 @@ def _row(
             else:
                 line.append(set_cell_size(extension.state, width), _state_style(extension.state))
             if extension.failure:
-                # The reason takes the place of the figures.
+                # The reason replaces the figures.
                 line.append(" " * GAP)
                 line.append(one_line(extension.failure, 1000), _state_style(extension.state))
                 return line
@@ -155,33 +155,25 @@ def _row(
 
 
 def _figure_style(key: str, extension: ExtensionStats) -> str:
-    value = {
-        "errors": extension.errors,
-        "timeouts": extension.timeouts,
-        "restarts": extension.restarts,
-        "blocks": extension.blocks,
-    }.get(key)
-    if value is not None:
-        return "yellow" if value and key != "blocks" else "dim" if not value else ""
-    if key == "cpu" and extension.cpu_percent >= 50:
-        return "yellow"
-    return ""
+    if key in ("errors", "timeouts", "restarts", "blocks"):
+        if not getattr(extension, key):
+            return "dim"
+        return "" if key == "blocks" else "yellow"
+    return "yellow" if key == "cpu" and extension.cpu_percent >= 50 else ""
 
 
 def footer(view: TopView, *, shown: int, passing: int, total: int, width: int) -> Text:
     """The line with the sort column, the filter and the keys."""
+    label = _label(view.selected)
     if view.mode is Mode.CONFIRM:
-        name = pad_or_cut(
-            _label(view.selected), min(cell_len(_label(view.selected)), max(1, width - cell_len(QUESTION.format(""))))
-        )
+        name = pad_or_cut(label, min(cell_len(label), max(1, width - cell_len(QUESTION.format("")))))
         return _cut(Text(QUESTION.format(name), "bold yellow"), width)
     if view.mode in (Mode.DETAILS, Mode.LOGS):
-        left = _label(view.selected) + (f"  {view.lines_back} lines from the end" if view.lines_back else "")
+        left = label + (f"  {view.lines_back} lines from the end" if view.lines_back else "")
         return _footer_of(left, (KEYS_OF_ONE,), width)
     if view.mode is Mode.FILTER:
-        return _cut(
-            Text.assemble(("filter: ", "bold"), view.filter, ("▏", "blink"), "   Enter keeps it, Esc ends it"), width
-        )
+        line = Text.assemble(("filter: ", "bold"), view.filter, ("▏", "blink"), "   Enter keeps it, Esc ends it")
+        return _cut(line, width)
     filtered = f"  filter {view.filter!r}: {passing} of {total}" if view.filter else ""
     rows = f"{view.first + 1}-{view.first + shown} of {passing}" if shown else "none"
     arrow = " reversed" if view.reverse else ""
@@ -189,7 +181,7 @@ def footer(view: TopView, *, shown: int, passing: int, total: int, width: int) -
 
 
 def _footer_of(left: str, keys: Sequence[str], width: int) -> Text:
-    """The text `left`, and on the right the first of `keys` that fits, else the last."""
+    """`left`, and on the right the first text of `keys` that fits, else the last."""
     hint = next((text for text in keys if cell_len(left) + 2 + cell_len(text) <= width), keys[-1])
     room = width - cell_len(left) - cell_len(hint)
     return _cut(Text.assemble(left, " " * max(2, room), (hint, "dim")), width)
@@ -221,8 +213,8 @@ def screen(
     about: SelectedExtension = NOTHING_KNOWN,
     said: str = "",
 ) -> list[Text]:
-    """All lines of a screen; `size` is its columns and lines. `about` is what the modes about one extension
-    show; `said` takes the place of the footer."""
+    """All lines of a screen; `size` is its columns and lines. The modes about one extension show `about`; `said`
+    replaces the footer."""
     width, height = size
     if stats is None:
         return [_cut(Text(waiting), width)]
@@ -235,7 +227,7 @@ def screen(
         foot = footer(view, shown=0, passing=0, total=0, width=width)
         return [_cut(line, width) for line in (*body, _text_or(said, foot))][:height]
     shown = names[view.first : view.first + page]
-    if view.mode is Mode.HELP:  # it needs all of a terminal with 24 lines
+    if view.mode is Mode.HELP:  # it needs all lines of a terminal with 24
         body = [*help_lines(width, height - 1), *[Text()] * height][: height - 1]
         return [*body, _cut(_text_or(said, Text("any key: back; q quits", "dim")), width)][:height]
     body = table(stats, shown, view, histories, width, ascii_only=ascii_only)

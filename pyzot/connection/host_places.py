@@ -70,7 +70,7 @@ def connect(path: str, timeout_s: float) -> socket.socket:
         connection.setblocking(False)
         while not _connects(connection, path):
             if time.monotonic() > deadline:
-                raise HostError(f"the host at {path} has taken no new client for {timeout_s:g} s")
+                raise HostError(f"the host at {path} has accepted no new client for {timeout_s:g} s")
             time.sleep(RETRY_S)
     except (ConnectionRefusedError, FileNotFoundError):
         connection.close()

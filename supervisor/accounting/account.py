@@ -17,7 +17,7 @@ COUNTERS = (
 )  # fmt: skip
 """The counters that every report has. Each is an attribute of `Account`."""
 TRACKED = 64
-"""Most samples of a `MemoryTrack`."""
+"""Maximum number of samples of a `MemoryTrack`."""
 _PER_DOUBLING = 8
 _BOUNDS = tuple(1e-7 * 2 ** (index / _PER_DOUBLING) for index in range(36 * _PER_DOUBLING))
 """Upper ends of the buckets in seconds, from 100 ns to two hours."""

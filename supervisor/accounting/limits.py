@@ -135,7 +135,7 @@ class TreeUse(msgspec.Struct, frozen=True):
 
 
 SHORTEST_S = 0.05
-"""Seconds. Two samples closer than this give no rate, and count as one sample in a row."""
+"""Minimum time between two samples in seconds: two closer ones give no rate, and count as one sample in a row."""
 
 
 def add_rates(before: TreeUse, now: TreeUse) -> TreeUse:

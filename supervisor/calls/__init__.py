@@ -1,4 +1,4 @@
-"""Requests to the extensions: tool calls, verdicts, slash commands, panels, and what all of them offer together.
+"""Requests to the extensions: tool calls, verdicts, slash commands and panels; and the tools and commands of them all.
 
-How a request reaches one worker, and an answer that comes too late, is in `supervisor.extension.connection`.
+The way of a request to one worker, and late answers, are in `supervisor.extension.connection`.
 """

@@ -44,17 +44,17 @@ REPLACEABLE = frozenset({"assistant_message", "user_prompt"})
 EXPLAINABLE = frozenset({"session_start", "user_prompt", "tool_call", "tool_result"})
 """Events to which a guard may add context for the model."""
 CONTEXT_LENGTH = 64 * 1024
-"""Most characters of the context that one guard adds."""
+"""Maximum number of characters of the context that one guard adds."""
 SUMMARY_LENGTH = 64 * 1024
-"""Most characters of the summary of a session."""
+"""Maximum number of characters of the summary of a session."""
 RETRIES_LIMIT = 3
-"""The most retries after an error that a guard can have."""
+"""Maximum number of retries after an error that a guard can have."""
 REMARK_LENGTH = 600
-"""Most characters of a remark."""
+"""Maximum number of characters of a remark."""
 REASON_LENGTH = 10_000
-"""Most characters of the reason of a block."""
+"""Maximum number of characters of the reason of a block."""
 ARGS_LIMIT = 1024 * 1024
-"""Bytes of rewritten arguments. A model writes fewer, and each MiB can take 50 ms to read."""
+"""Maximum of rewritten arguments in bytes. A model writes fewer, and each MiB can take 50 ms to read."""
 
 
 class MissingVerdict(msgspec.Struct, frozen=True):
@@ -89,13 +89,13 @@ class Judgement(msgspec.Struct, frozen=True):
     contexts: tuple[str, ...] = ()
     """Texts of guards for the model, in guard order."""
     error_handling: ErrorHandling | None = None
-    """As the last guard that says so wants it."""
+    """The last one that a guard has named; None if none has."""
     handled_by: str = ""
-    """The name of that guard."""
+    """The name of the guard whose `error_handling` this is."""
     retry_count: int = 0
-    """The largest that a guard has named."""
+    """The largest one that a guard has named."""
     session_summary: str = ""
-    """Of the last guard that has one."""
+    """The summary of the last guard that wrote one."""
 
     @property
     def additional_context(self) -> str:
@@ -187,7 +187,7 @@ def fold(
             return replace(judgement, missing=missing, blocked_by=extension, reason=reason)
         return replace(judgement, missing=missing)
     if verdict.kind is VerdictKind.ASK and not let_asked_pass:
-        reason = f"guard {extension} wants a person to decide, and nobody can be asked here"
+        reason = f"guard {extension} wants a person to decide, and no user can be asked here"
         return replace(
             judgement, blocked_by=extension, reason=f"{verdict.reason} ({reason})" if verdict.reason else reason
         )
@@ -270,7 +270,7 @@ class GuardChain(Generic[AGuard]):
         self.asked = () if judgement.is_blocked else next(self._rounds, ())
         """The guards of this round."""
         self._verdicts: list[GuardVerdict | None] = []
-        """The verdicts of this round, as far as they have come; unused in a round of one guard."""
+        """The verdicts of this round, None for each that has not come; unused in a round of one guard."""
 
     def answered(self, guard: AGuard, verdict: GuardVerdict) -> Sequence[tuple[AGuard, GuardVerdict]]:
         """Takes the verdict of a guard of this round. A failed request is no verdict. Returns the verdicts that count
@@ -288,7 +288,7 @@ class GuardChain(Generic[AGuard]):
     def _answered_one_of(
         self, asked: tuple[AGuard, ...], guard: AGuard, verdict: GuardVerdict
     ) -> Sequence[tuple[AGuard, GuardVerdict]]:
-        """Counts the verdicts before which none is missing."""
+        """Counts the verdicts up to the first missing one."""
         verdicts = self._verdicts = self._verdicts or [None] * len(asked)
         before = verdicts.index(None)
         verdicts[asked.index(guard)] = verdict
@@ -322,7 +322,8 @@ class GuardChain(Generic[AGuard]):
         return verdict.is_rewrite
 
     def _next_round(self, behind: tuple[AGuard, ...]) -> None:
-        """Begins the round of these guards, or the next one. Guards that no longer guard the event are left out."""
+        """Begins a round of the guards `behind`, or else the next round. Leaves out guards that no longer guard the
+        event."""
         event = self.event.event
         asked = behind or next(self._rounds, ())
         while asked:

@@ -1,4 +1,4 @@
-"""One call of a tool between its guards: which step is next, what guards are asked in it, what comes of the call. Pure.
+"""One call of a tool between its guards: the steps, the question to the guards in each, the result of the call. Pure.
 
     ADMISSION   guards judge the call
     RUNNING     the tool runs
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from supervisor.calls.guard_chain import Judgement
 
 HOST = "host"
-"""The blocker of a call, if it was no guard."""
+"""The name that stands for the host as the blocker of a call."""
 
 
 class CallStep(Enum):
-    """The value is the event that guards judge in the step; "" if they judge nothing."""
+    """The steps of a call. The value is the event that guards judge in the step; "" if they judge nothing."""
 
     ADMISSION = "tool_call"
     RUNNING = ""
@@ -39,8 +39,8 @@ class CallStep(Enum):
 
 class GuardedCall:
     """The driver reads `step`: it answers `question` with `judged`, and RUNNING with `ran`, until the call has ended.
-    The result is then an error with the text `failure`, or if that is empty the tool's own; `changed` takes the place
-    of its content, and `contexts` stand behind it."""
+    The result is then an error with the text `failure`, or if that is empty the tool's own result: `changed` replaces
+    its content, and `contexts` follow it."""
 
     __slots__ = (
         "_names_guard", "_retries", "args", "call_id", "changed", "contexts", "failure", "prompt_end", "result", "step",
@@ -48,11 +48,11 @@ class GuardedCall:
     )  # fmt: skip
 
     def __init__(self, call_id: str, tool: str, args: bytes, *, names_guard: bool = False) -> None:
-        """`names_guard`: the text of a block says who has blocked, for readers without records that do."""
+        """With `names_guard` the text of a block names the blocking guard, for readers without records."""
         self.call_id = call_id
         self.tool = tool
         self.args = args
-        """As guards have left them."""
+        """The arguments with the guards' rewrites."""
         self.step = CallStep.ADMISSION
         self.result: frames.Event | None = None
         """The `tool_result` so far; None before the tool has run and while it runs."""
@@ -84,8 +84,8 @@ class GuardedCall:
         self.step = CallStep.REVIEW
 
     def abort(self, reason: str, *, is_guarded: bool = True) -> CallStep:
-        """Ends the call; guards are no longer asked. With `is_guarded` a guard wants to see results: a result without
-        its judgement is withheld. Does nothing if the call has ended."""
+        """Ends the call; guards are no longer asked. With `is_guarded` some guard judges results: a result without that
+        judgement is withheld. Does nothing if the call has ended."""
         if self.step is not CallStep.ENDED:
             if is_guarded or self.result is None:
                 self._withhold(f"aborted: {reason}")
@@ -93,7 +93,7 @@ class GuardedCall:
         return self.step
 
     def judged(self, judgement: Judgement) -> CallStep:
-        """Takes the judgement on `question`. Returns the next step."""
+        """Applies the judgement on `question`. Returns the next step."""
         if self.step is CallStep.ADMISSION:
             self._admitted(judgement)
         elif self.step is CallStep.RECOVERY:

@@ -1,4 +1,4 @@
-"""Which extensions guard an event, for which starting extensions a verdict waits, how verdicts are counted."""
+"""The guards of each event, the starting extensions for which a verdict waits, and the counts of verdicts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wire.frames import Event
 
 TOOL_LENGTH = 80
-"""Most characters of a tool's name in a notice. The model may have made it up."""
+"""Maximum number of characters of a tool's name in a notice. The model may have made it up."""
 FIRST = frozenset({"user_prompt", "turn_start"})
 """Events that are judged before the first request to the model."""
 
@@ -59,7 +59,7 @@ class Guards:
         guards = [extension for extension in self._extensions if event in extension.guards]
         if event in DENIABLE:
             return rounds_of(guards)
-        return (tuple(guards),) if guards else ()  # it has happened: no guard changes it for the next
+        return (tuple(guards),) if guards else ()  # no guard can change a past event: one round
 
     def of(self, event: str) -> list[Extension]:
         """The guards of an event, in order. Raises `KeyError` for an event that cannot be guarded."""
@@ -114,7 +114,7 @@ class Guards:
             self._timer = self._loop.call_at(latest, self.changed)
 
     def changed(self) -> None:
-        """Called when the start of an extension is over, and when the time to wait for it is over."""
+        """Called when the start of an extension is over, or the time to wait for it."""
         self._stop_timer()
         waiting, self._waiting = self._waiting, []
         for callback in waiting:
@@ -139,7 +139,7 @@ class Guards:
     # --- verdicts -------------------------------------------------------------------------------------------
 
     def report(self, event: Event, verdicts: Sequence[tuple[Extension, GuardVerdict]]) -> None:
-        """Counts verdicts of an event that are no plain allow, and tells the user of them."""
+        """Counts verdicts that are more than a plain allow, and tells the user of them."""
         for extension, verdict in verdicts:
             if verdict.kind is VerdictKind.DENY:
                 extension.account.blocks += 1
@@ -164,7 +164,7 @@ def _report_outputs(extension: Extension, event: Event, verdict: GuardVerdict) -
             tell("asked", f"wants a person to decide on {_subject(event)}{why}; allowed (--allow-asked)")
         else:
             extension.account.blocks += 1
-            end = "refused, since nobody can be asked; --allow-asked lets such things pass"
+            end = "refused, since no user can be asked; --allow-asked lets such things pass"
             tell("asked", f"wants a person to decide on {_subject(event)}{why}; {end}")
             return
     elif verdict.reason:

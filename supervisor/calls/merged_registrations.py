@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 LOST_KEPT = 1000
-"""Most unregistered tools that are remembered, without description and schema. A late call of a remembered tool fails
-with the right reason."""
+"""Maximum number of unregistered tools that are remembered, without description and schema, so that a late call of one
+fails with the right reason."""
 
 
 class MergedRegistrations:
     """Decides which extension has a name. A name belongs to the built-in tool if there is one, else to the extension
-    that registered it first; a claim takes it over from one that is given up. If several extensions are merged at the
-    same time, the first in guard order has the name."""
+    that registered it first; a claim takes the name from an extension that is given up. If several extensions are
+    merged at the same time, the first in guard order has the name."""
 
     def __init__(self, extensions: Sequence[Extension], reserved: Collection[str]) -> None:
         self._extensions = extensions
@@ -87,7 +87,7 @@ class MergedRegistrations:
         return commands[name]
 
     def instructions(self) -> str:
-        """The instructions of all extensions that are up to the model, each under a line with its name; "" without."""
+        """The instructions to the model of all extensions that are up, each under a line with its name; "" without."""
         return "".join(
             f"\nThe extension {extension.name} says of its tools:\n{extension.instructions.strip()}\n"
             for extension in self._extensions
@@ -172,8 +172,8 @@ class Claims:
         self._reserved = frozenset(reserved)
 
     def judge(self, extension: Extension, found: FoundExtension, claimed: Collection[str]) -> str:
-        """Returns why this version of the extension cannot have what it claims; "" if it can. Then the losers are given
-        up."""
+        """Returns why this version of the extension cannot have the tools that it claims; "" if it can: then other
+        extensions that claim them are given up."""
         if not claimed:
             return ""
         if builtin := self._reserved.intersection(claimed):

@@ -1,7 +1,7 @@
 """The notes and panels that extensions show the user. Only the extension that sent a note or panel can change it.
 
-A note stands until the user's next prompt, or until its extension clears all its notes. A panel is opened by the answer
-to a command. The worker that opened it redraws and closes it. The user can close it, too, and the worker's end does.
+A note stays until the user's next prompt, or until its extension clears all its notes. The answer to a command opens a
+panel. The worker that opened it redraws and closes it. The user, and the end of the worker, close it, too.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 LEVELS = ("info", "success", "warn", "error")
 NOTES_LIMIT = 100
-"""Most notes of one extension that stand at the same time. A further note removes the oldest."""
+"""Maximum number of notes of one extension at the same time. A further note removes the oldest."""
 PANELS_LIMIT = 20
-"""Most open panels of one extension."""
+"""Maximum number of open panels of one extension."""
 LINES_LIMIT = 1000
 TEXT_LIMIT = 4000
-"""Most characters of a title, a footer or a line."""
+"""Maximum number of characters of a title, a footer or a line."""
 RENDERS_BURST = 10
 RENDERS_PER_SECOND = 20.0
-"""Most redraws per second of a panel, after a burst of `RENDERS_BURST`. Of faster redraws only the newest is shown."""
+"""Maximum number of redraws per second of a panel, after a burst of `RENDERS_BURST`. Of more, the newest is shown."""
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -63,7 +63,7 @@ class Panels:
 
     def __init__(self, loop: Loop, show: Callable[[events.Record], None]) -> None:
         self._notes: dict[str, deque[tuple[int, Note]]] = {}
-        """The notes that stand of each extension, each with its number."""
+        """The present notes of each extension, each with its number."""
         self._note_count = 0
         self._loop = loop
         self._show = show
@@ -73,11 +73,11 @@ class Panels:
 
     @property
     def notes(self) -> list[Note]:
-        """The notes that stand, oldest first."""
+        """The present notes, oldest first."""
         return [note for _, note in sorted(chain.from_iterable(self._notes.values()))]
 
     def note(self, extension: str, level: str, message: str) -> None:
-        """Adds and shows a note. An unknown level becomes `info`. Above `NOTES_LIMIT` its oldest note goes."""
+        """Adds and shows a note. An unknown level becomes `info`. Above `NOTES_LIMIT` removes the oldest note."""
         known = level if level in LEVELS else "info"
         self._note_count += 1
         own = self._notes.setdefault(extension, deque(maxlen=NOTES_LIMIT))
@@ -104,7 +104,7 @@ class Panels:
         panel = self._panels.get(key)
         if panel is None:
             if sum(1 for name, _ in self._panels if name == extension.name) >= PANELS_LIMIT:
-                return f"it has {PANELS_LIMIT} panels open, and may not have more"
+                return f"it has {PANELS_LIMIT} panels open, the maximum"
             panel = OpenPanel(
                 extension, worker, asked.id, TokenBucket(self._loop.clock(), RENDERS_BURST, RENDERS_PER_SECOND)
             )

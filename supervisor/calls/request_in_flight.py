@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop, Timer
 
 TIMES_AT_MOST = 10
-"""A call that goes on reporting progress may take this many times its time."""
+"""Maximum duration of a call that keeps reporting progress, as a multiple of its time limit."""
 
 
 def end_after_progress(progressed_at: float, asked_at: float, timeout_s: float) -> float:
-    """When a request has run out of time whose last report of progress came at `progressed_at`."""
+    """The deadline of a request whose last progress report came at `progressed_at`."""
     return min(progressed_at + timeout_s, asked_at + TIMES_AT_MOST * timeout_s)
 
 
@@ -55,7 +55,7 @@ class RequestInFlight:
             pending.on_done = partial(self._end, pending)
 
     def _late(self, pending: Pending, timeout_s: float) -> None:
-        """Fails the request, unless a report of progress has started its time anew."""
+        """Fails the request, unless a progress report has moved its deadline."""
         requests, _, _, then = self._awaited[id(pending)]
         if pending.progressed_at is not None:
             ends_at = end_after_progress(pending.progressed_at, pending.asked_at, timeout_s)
@@ -66,7 +66,7 @@ class RequestInFlight:
         requests.expire(pending, timeout_s)
 
     def _end(self, pending: Pending) -> None:
-        """Has the end of the request told in the next pass."""
+        """Calls the callback in the next pass."""
         requests, _, timer, then = self._awaited.pop(id(pending))
         timer.cancel()
         pending.on_done = None

@@ -68,11 +68,11 @@ def _report(owned: OwnedTool, pending: Pending) -> ToolAnswer:
 
 class ToolCallInFlight(RequestInFlight):
     """A call of a tool. `done` gets the answer, `on_progress` each progress message. If the arguments do not fit the
-    tool's schema, the call fails and is not sent; if they cannot be checked, it is sent as it is, as with zot. If the
-    worker dies, the call is made once more, provided that the tool allows a retry and another worker is up.
+    tool's schema, the call fails and is not sent; if they cannot be checked, it is sent unchecked, as zot does. If the
+    worker dies, the call is made once more if the tool allows a retry and another worker is up.
 
-    `tool_id` is the id of the call in events. The time for the check has a limit of its own. The time limit of the tool
-    begins when the call is sent."""
+    `tool_id` is the id of the call in events. The check has its own time limit. The time limit of the tool begins when
+    the call is sent."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class ToolCallInFlight(RequestInFlight):
         self._args = args
         self._done = done
         self._check: Pending | None = None
-        """The check of the arguments, while a checker process has it."""
+        """The check of the arguments, while a checker process makes it."""
         fault = fault_at_once(owned.tool.schema, owned.tool.plain_parts, args)
         if fault is not None:
             self._checked(fault)

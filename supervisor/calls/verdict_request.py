@@ -93,7 +93,7 @@ class VerdictRequests:
         return pending
 
     def _ask_all(self, chain: Chain, asked: Sequence[Extension], event: frames.Event, before: int) -> None:
-        """Asks the guards of a round at the same time, and waits as long as their verdicts can count."""
+        """Asks the guards of a round at the same time, and waits until the round has ended."""
         open_requests = [guard.lead.requests for guard in asked]
         pendings = [requests.ask(event) for requests in open_requests]
         for guard, requests, pending in zip(asked, open_requests, pendings, strict=True):
@@ -106,8 +106,8 @@ class VerdictRequests:
                 pending.on_done = self._loop.call_at(pending.asked_at + timeout_s, expire).cancel
 
     def _take(self, chain: Chain, guard: Extension, pending: Pending, before: int) -> None:
-        """Passes the verdict in an answer to the chain, unless all has been cancelled since there were `before`
-        cancellations."""
+        """Passes the verdict in an answer to the chain; cancels the chain if there are more than `before` cancellations
+        by now."""
         if len(cancellations := self._guards.cancellations) > before:
             chain.cancel(cancellations[-1])
             return
@@ -150,7 +150,7 @@ class VerdictInFlight(RequestInFlight):
             self._loop.call_later(0, self._begin)
 
     def _begin(self) -> None:
-        """Starts the chain, unless the verdict must wait for a starting extension: then it is called again."""
+        """Starts the chain; if the verdict must wait for a starting extension, tries again later."""
         guards, event = self._guards, self._event.event
         if self._chain is not None:
             return
@@ -162,7 +162,7 @@ class VerdictInFlight(RequestInFlight):
 
     @property
     def _cancel_reason(self) -> str | None:
-        """Why the verdict is no longer wanted: it was cancelled, alone or with all others."""
+        """Why this verdict was cancelled, alone or with all others; None if it was not."""
         return self._guards.cancelled_since(self._before) if self._cancelled is None else self._cancelled
 
     def _ask(self, chain: Chain) -> None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 RECORD = re.compile(r"(\d{1,10})\.json")
 UNFINISHED = re.compile(r"\.(\d{1,10})\.json\.new")
 LONGEST_RECORD = 64 * 1024
-"""Bytes."""
+"""Maximum size of a record in bytes."""
 EXPIRY_S = 30 * 86_400.0
-"""Seconds. At this age a record of another machine or container is removed: whether its host lives is unknown here."""
+"""Age in seconds at which a record of another machine or container is removed: whether its host lives is unknown."""
 
 
 class PidSpace(NamedTuple):

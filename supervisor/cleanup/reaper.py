@@ -29,7 +29,7 @@ the token of its own host."""
 DISMISS_S = 1.0
 STARTS = 2
 OUTBOX = 1024 * 1024
-"""Bytes."""
+"""Maximum of unsent bytes to the reaper."""
 
 
 class ReaperState(Enum):
@@ -152,9 +152,7 @@ class Reaper:
 
     def _lose(self, reason: str) -> None:
         self.state = ReaperState.LOST
-        self.error = (
-            f"no reaper: {reason}; if this host is killed, what its extensions left is ended at the next start of zot"
-        )
+        self.error = f"no reaper: {reason}; if this host is killed, the next start of zot kills leftover processes"
         if self._on_error is not None:
             self._on_error(self.error)
         if self._child is not None:

@@ -21,7 +21,7 @@ PATIENCE_S = 5.0
 """Default timeout of each wait, in seconds."""
 READ = 256 * 1024
 FRAME_LIMIT = 256 * 1024 * 1024
-"""Most bytes of one line. The registrations of a host with hundreds of extensions make the longest line."""
+"""Maximum of one line in bytes. The registrations of a host with hundreds of extensions make the longest line."""
 
 
 class ControlError(Exception):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from wire.stats import HostKind
 
 REQUESTS_LIMIT = 1000
-"""Most open requests of one client: calls, commands, verdicts and reloads."""
+"""Maximum number of open requests of one client: calls, commands, verdicts and reloads."""
 SHARED_S = 0.05
 """Seconds for which all watching clients get the same figures."""
 WATCH_RANGE_S = (0.1, 86_400.0)

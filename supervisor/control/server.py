@@ -163,7 +163,7 @@ class ControlServer:
         if uid is not None and uid != own:
             _refuse(sock, f"this host belongs to user {own}, and serves no other user")
         elif len(self._clients) >= CLIENTS_LIMIT:
-            _refuse(sock, f"this host has {CLIENTS_LIMIT} clients, and takes no more; try again later")
+            _refuse(sock, f"this host has {CLIENTS_LIMIT} clients, the maximum; try again later")
         elif sock.fileno() >= fd_limit.first_of_host():
             _refuse(sock, f"this host has hardly any descriptor left ({fd_limit.advice()}); try again later")
         else:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONGEST_PATH = 107 if sys.platform == "linux" else 103
-"""Most bytes of a path in an address, without the final zero."""
+"""Maximum of a path in an address in bytes, without the final zero."""
 BACKLOG = 64
 RETRY_S = 0.02
 """Seconds between two attempts to connect to a socket with a full backlog."""
@@ -89,7 +89,7 @@ def connect(path: Path, timeout_s: float) -> socket.socket:
         with _address(path) as address:
             while not _connects(connection, address):
                 if time.monotonic() >= deadline:
-                    raise TimeoutError(f"it has taken no new client for {timeout_s:g} s")
+                    raise TimeoutError(f"it has accepted no new client for {timeout_s:g} s")
                 time.sleep(RETRY_S)
     except ConnectionRefusedError:
         connection.close()

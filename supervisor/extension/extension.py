@@ -56,14 +56,14 @@ class Extension:
         self.dice = dice
         self._is_strict = host.is_strict
         self.lets_asked_pass = host.lets_asked_pass
-        """Whether what it wants a person to decide is allowed."""
+        """Whether an event is allowed if this extension wants a person to decide about it."""
         self._sink = sink(self)
         self._starts = 0
         self.handover = Handover(host, self, found, self._sink, on_replaced=self._replaced)
         self._take_current()
 
     def _take_current(self) -> None:
-        """Sets plain attributes for the values that each request reads: they are faster than properties."""
+        """Sets the values that each request reads as plain attributes: they are faster than properties."""
         self._generation = generation = self.handover.current
         self.found = generation.found
         self.manifest = generation.manifest
@@ -72,7 +72,7 @@ class Extension:
         self.denies_on_failure = self._is_strict or self.manifest.on_failure == "deny"
         """Whether a missing verdict means deny."""
         self.is_independent = self.manifest.independent
-        """Whether its verdict does not depend on other guards: it may be asked at the same time as they are."""
+        """Whether its verdict does not depend on other guards: they may all be asked at the same time."""
         self.slots: list[WorkerSlot] = generation.slots
         self.lead: Worker = generation.lead
         """The worker that gets verdict requests and events."""
@@ -113,7 +113,7 @@ class Extension:
 
     @property
     def is_working(self) -> bool:
-        """It has said that it is still at something that it was told."""
+        """A worker has said that it still works on an event."""
         return any(slot.worker.is_working for slot in self.slots)
 
     @property
@@ -128,7 +128,7 @@ class Extension:
 
     @property
     def is_settled(self) -> bool:
-        """The first start is over, with or without success. It stays True while workers are started again."""
+        """The first start is over, with or without success. It stays True while workers are restarted."""
         return self._generation.is_settled
 
     @property
@@ -196,24 +196,24 @@ class Extension:
         self._generation.restart()
 
     def connect_again(self, found: FoundExtension, data: Path | None) -> None:
-        """Takes an extension of the embedding program up again, after its end. Until it is ready, its guards are
+        """Connects an extension of the embedding program again after its end. Until it is ready, its guards are
         unknown, as at a first start."""
         self.handover.connect_again(found, data)
         self.was_ready = False
 
     def leave(self, reason: str) -> None:
-        """The program ends its extension: it offers and guards nothing more; requests fail with the reason."""
+        """The embedding program ends the extension: it no longer offers or guards anything; requests fail."""
         if (link := self.found.link) is not None:
             link.on_lost(reason)
         self.handover.rest(reason)
 
     @property
     def has_left(self) -> bool:
-        """The embedding program has ended it."""
+        """The embedding program has ended the extension."""
         return self.found.link is not None and self.handover.is_stopped
 
     def give_up(self, reason: str, cause: EndCause) -> None:
-        """Gives up the workers of the current generation and of the one that a reload starts."""
+        """Gives up the workers of the current generation and of the candidate."""
         for generation in (self.handover.candidate, self._generation):
             for worker in () if generation is None else generation.workers:
                 worker.give_up(reason, cause)
@@ -246,8 +246,8 @@ class Extension:
     # --- requests and events --------------------------------------------------------------------------------
 
     def least_busy(self, besides: Worker | None = None) -> Worker:
-        """Returns the worker to ask next: among the workers that are up, without `besides`, the one with the fewest
-        pending requests. Without such a worker returns the lead; a lead that is down fails the request at once."""
+        """Returns the worker with the fewest pending requests among the workers that are up, without `besides`. Returns
+        the lead if there is no such worker; a lead that is down fails the request at once."""
         if len(self.slots) == 1:
             return self.lead
         up = [slot.worker for slot in self.slots if slot.worker.state.is_up and slot.worker is not besides]
@@ -275,12 +275,12 @@ class Extension:
     # --- end ------------------------------------------------------------------------------------------------
 
     def forgo_restarts(self) -> None:
-        """From now on no worker is started again."""
+        """From now on no worker is restarted."""
         for generation in self.generations:
             generation.forgo_restarts()
 
     def retire(self) -> dict[Stoppable, Iterable[Process]]:
-        """From now on no worker is started again, and the caller must end the workers. Returns each worker with the
+        """From now on no worker is restarted, and the caller must end the workers. Returns each worker with the
         processes that it is known to have left, without its own process."""
         self.handover.answer(ReloadOutcome(self.name, "kept", "the host is stopping"))
         return {worker: known for generation in self.generations for worker, known in generation.retire().items()}

@@ -1,6 +1,6 @@
 """One version of an extension: its manifest, its workers, their restarts by the manifest's policy, and their end.
 
-The workers of the current generation get all requests and events and are started again. The workers of a candidate
+The workers of the current generation get all requests and events and are restarted. The workers of a candidate
 start beside them. The workers of a draining generation finish their pending requests and are then stopped.
 """
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from wire.dialects.host_calls import HostCall
 
 OVER_LIMITS = "it is over its limits: "
-"""The beginning of the reason of a worker that was ended for its limits."""
+"""Beginning of the reason with which a worker over its limits is ended."""
 REPLACED = "another version of this extension has taken its place"
 
 
@@ -81,7 +81,7 @@ class Generation:
         self.log = ExtensionLog(host.logs, self.name, total=int((limits.log_mb or LOG_MB) * 2**20))
         self.notices = Notices(loop, self.log, self.account, on_notice=sink.notice, on_note=sink.note)
         self.is_settled = False
-        """The first start is over, with or without success. It stays True while workers are started again."""
+        """The first start is over, with or without success. It stays True while workers are restarted."""
         self._loop = loop
         self._owner = owner
         self._sink = sink
@@ -168,7 +168,7 @@ class Generation:
         slot.start(mark, self._env, found=self.found, limits=self.limits, hello_s=hello_s, refusal=refusal)
 
     def refusal(self, worker: Worker) -> str:
-        is_first = self.slots[worker.index].starts == 1  # later ones may start from files that have changed
+        is_first = self.slots[worker.index].starts == 1  # a restart may read changed files
         change = self.found.change_while_starting if is_first else self.found.lasting_change
         return change or self._sink.claims(self.found, worker.claimed)
 
@@ -247,9 +247,9 @@ class Generation:
 
     def restart(self) -> None:
         """Stops all workers gracefully and starts new ones, whatever the workers' states."""
-        self.log.add("a user asks to start it again")
+        self.log.add("a user asks for a restart")
         for slot in self.slots:
-            slot.worker.fail_requests_with("it is being started again")
+            slot.worker.fail_requests_with("it is being restarted")
             slot.restart()
         self.choose_lead()
 
@@ -302,13 +302,13 @@ class Generation:
             self._settle()
 
     def _start_again(self, slot: WorkerSlot, delay_s: float) -> None:
-        """Starts the worker again whose restart was held, unless a user has done so meanwhile."""
+        """Starts a worker whose restart was held, unless a user has started it meanwhile."""
         if slot.worker.state is WorkerState.FAILED and self.state is GenerationState.CURRENT:
-            slot.worker.fail_requests_with(f"{slot.worker.failure}; it is started again in {delay_s:.1f} s")
+            slot.worker.fail_requests_with(f"{slot.worker.failure}; it is restarted in {delay_s:.1f} s")
             slot.refill_later(delay_s)
 
     def _ended_beside(self, slot: WorkerSlot, ending: WorkerEnding, message: str) -> None:
-        """Handles the end of a worker of a candidate or of a draining generation. The worker is not started again. If
+        """Handles the end of a worker of a candidate or of a draining generation. The worker is not restarted. If
         it belongs to a candidate, the candidate fails."""
         _clear_after(slot, ending)
         if self._retired:
@@ -361,14 +361,14 @@ class Generation:
         self.state = advance_generation(self.state, GenerationTrigger.PROMOTED)
 
     def called(self, call: HostCall, answer: HostCallAnswer) -> None:
-        """A replaced version may finish its work, but no longer decides about the agent."""
+        """Passes on a worker's call, but refuses calls that steer the agent once this version is replaced."""
         if self.state is GenerationState.DRAINING and isinstance(call, STEERING):
             answer.refuse(REPLACED)
         else:
             self._sink.called(call, answer)
 
     def drain(self) -> None:
-        """From now on no worker is started again. Each is stopped gracefully when its pending requests have ended."""
+        """From now on no worker is restarted. Each is stopped gracefully when its pending requests have ended."""
         self.state = advance_generation(self.state, GenerationTrigger.DISMISSED)
         for slot in self.slots:
             slot.cancel_refill()
@@ -383,11 +383,11 @@ class Generation:
             self._on_drained(self)
 
     def forgo_restarts(self) -> None:
-        """From now on no worker is started again."""
+        """From now on no worker is restarted."""
         self._retired = True
 
     def retire(self) -> dict[Stoppable, Iterable[Process]]:
-        """From now on no worker is started again, and the caller must end the workers. Returns each worker with the
+        """From now on no worker is restarted, and the caller must end the workers. Returns each worker with the
         processes that it is known to have left, without its own process."""
         self._retired = True
         return {slot.worker: slot.retire() for slot in self.slots}

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from supervisor.extension.host_context import EventSink, GenerationOwner, HostContext
 
 DRAINING_LIMIT = 8
-"""Most generations of one extension that drain at the same time. At this number a reload is refused."""
+"""Maximum number of generations of one extension that drain at the same time. At this number a reload is refused."""
 RELOAD_FAILED = "reload failed: "
-"""The beginning of the notice about a failed reload."""
+"""Beginning of the notice about a failed reload."""
 
 
 class Handover:
@@ -117,7 +117,7 @@ class Handover:
         self.is_stopped = True
 
     def connect_again(self, found: FoundExtension, data: Path | None) -> None:
-        """Takes an extension of the embedding program up again, whose workers have ended."""
+        """Connects an extension of the embedding program again whose workers have ended."""
         generation = self._new_generation(found, GenerationState.CURRENT)
         self.is_stopped = False
         self._replace(generation)
@@ -152,12 +152,12 @@ class Handover:
 
     def _tell_of_failure(self, reason: str) -> None:
         current = self.current
-        then = "the version that was running goes on" if current.is_up else "it stays down as it was"
+        then = "the running version stays" if current.is_up else "it stays down"
         current.log.add(f"{RELOAD_FAILED}{reason}")
         current.notices.tell("warning", RELOAD_FAILED + reason, f"; {then} (log: {current.log.path})")
 
     def answer(self, outcome: ReloadOutcome) -> None:
-        """Ends the present reload, if there is one, with this outcome."""
+        """Ends the present reload with this outcome. Does nothing without a reload."""
         waiting, self._waiting = self._waiting, []
         for done in waiting:
             self._loop.call_later(0, partial(done, outcome))

@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 
 
 class RestartGate:
-    """Whether a worker whose start has failed is started again. A host that may end soon holds such restarts."""
+    """Whether a worker whose start has failed is restarted. A host that may end soon holds such restarts."""
 
     def __init__(self) -> None:
         self.is_held = False
         self._waiting: list[Callable[[], None]] = []
 
     def hold(self) -> None:
-        """From now on no worker is started again that was never ready, until `release`."""
+        """Until `release`, a worker that was never ready is not restarted."""
         self.is_held = True
 
     def add(self, start_again: Callable[[], None]) -> None:
-        """Has this called at `release`."""
+        """Keeps a function that `release` calls."""
         self._waiting.append(start_again)
 
     def release(self) -> None:
-        """Starts the workers again whose restarts were held."""
+        """Starts the workers whose restarts were held."""
         self.is_held = False
         waiting, self._waiting = self._waiting, []
         for start_again in waiting:
@@ -69,7 +69,7 @@ class HostContext(msgspec.Struct):
     restarts: RestartGate = msgspec.field(default_factory=RestartGate)
 
     def set_model(self, model: str) -> None:
-        """From now on extensions that start are told that this is the model."""
+        """Sets the model that extensions get from now on when they start."""
         self.info = msgspec.structs.replace(self.info, model=model)
 
 
@@ -95,15 +95,15 @@ class EventSink(msgspec.Struct, frozen=True):
     settled: Callable[[], None] = _ignore
     """The first start of the current generation is over, with or without success."""
     notice: Callable[[NoticeKind, str], None] = _ignore
-    """There is a notice: a line for the user about the extension."""
+    """Gets each notice: a line for the user about the extension."""
     note: Callable[[str, str], None] = _ignore
-    """The extension sent a note for the user, with this level and text."""
+    """Gets the level and text of each note that the extension sends to the user."""
     showed: Callable[[Worker, Shown], None] = _ignore
     """The extension clears its notes, or redraws or closes a panel."""
     claims: Callable[[FoundExtension, Collection[str]], str] = _no_objection
     """Returns why this version of the extension cannot have the tools that it claims; "" if it can."""
     called: Callable[[HostCall, HostCallAnswer], None] = refuse_all
-    """The extension wants something from its host, which answers now or later; the default refuses."""
+    """Gets each call of the extension to its host, which answers now or later; the default refuses."""
     adopted: Callable[[ProcessTable, str], Iterable[int]] = _none_adopted
     """Returns the pids of processes that have left the tree of the worker with this start mark."""
 

@@ -41,7 +41,7 @@ BEST_FIRST = (
     WorkerState.READY, WorkerState.GREETED, WorkerState.SPAWNED, WorkerState.BACKOFF, WorkerState.STOPPING,
     WorkerState.FAILED, WorkerState.EXITED,
 )  # fmt: skip
-"""The states of a worker, the most useful one first."""
+"""The states of a worker, from the most useful to the least."""
 
 
 class Trigger(Enum):
@@ -97,7 +97,7 @@ class GenerationState(Enum):
     CURRENT = "current"
     """Its workers get all requests and events."""
     DRAINING = "draining"
-    """Its workers finish their pending requests, or are being stopped. None is started again."""
+    """Its workers finish their pending requests, or are being stopped. None is restarted."""
     GONE = "gone"
     """All its processes have ended."""
 

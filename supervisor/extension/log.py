@@ -27,25 +27,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HOST_PREFIX = b"[zot]"
-"""Lines of the host begin with it and a space. Only its first byte is a `[`, which `PrefixFilter` relies on."""
+"""Beginning of each line of the host, before a space. `PrefixFilter` relies on it that only the first byte is `[`."""
 BROKEN_PREFIX = b"[zot)"
 LOG_LIMIT = 1024 * 1024
-"""Bytes of one file before it is rotated."""
+"""Size in bytes at which a file is rotated."""
 LOGS_KEPT = 5
-"""Most files of one extension: `ext-NAME.log`, `.log.1` … `.log.4`."""
+"""Maximum number of files of one extension: `ext-NAME.log`, `.log.1` … `.log.4`."""
 SMALLEST_LOG = 4096
-"""Bytes: a smaller file is not rotated."""
+"""Minimum size in bytes of a file that is rotated."""
 LINE_LIMIT = 1000
-"""Most characters of a line of the host. Many of these lines quote the extension."""
+"""Maximum number of characters of a line of the host. Many of these lines quote the extension."""
 FRAME_LINE_LIMIT = 4000
-"""Most characters of a line from a `log` frame."""
+"""Maximum number of characters of a line from a `log` frame."""
 LEVELS = frozenset({"debug", "info", "warn", "error"})
 RESOLUTION_S = 0.01
 """Lines of one level that follow each other within this time share the time of the first one."""
 
 
 class PrefixFilter:
-    """Keeps the host's prefix out of a text that another program wrote, also in pieces. The length stays."""
+    """Removes the host's prefix from a text of another program that may come in pieces. The length stays the same."""
 
     def __init__(self) -> None:
         self._begun = b""  # the end of the last piece, if the prefix may go on after it
@@ -65,16 +65,16 @@ class PrefixFilter:
         return data
 
     def interrupt(self) -> None:
-        """Something else stands between the last piece and the next."""
+        """Called when another text follows the last piece: a prefix can no longer go on in the next piece."""
         self._begun = b""
 
 
 class ExtensionLog:
     """Appends to `FOLDER/ext-NAME.log`, mode 0600. Keeps at most `LOGS_KEPT` files, each with its times beside it, of
-    `total` bytes together. `clock` gives seconds since the epoch.
+    `total` bytes together. `clock` returns seconds since the epoch.
 
-    If the log cannot be written (disk full, read-only home), everything else goes on. `error` then says why, `on_error`
-    gets this reason once. A lack of descriptors is no news for `on_error`: the start of the worker fails as well.
+    If the log cannot be written (disk full, read-only home), the extension runs on. `error` then says why. `on_error`
+    gets this reason once, unless it is a lack of descriptors: the start of the worker then fails as well.
     """
 
     def __init__(
@@ -87,10 +87,10 @@ class ExtensionLog:
         self.on_error: Callable[[str], None] | None = None
         self._fd = self._times_fd = -1
         self.lacks_descriptors = False
-        """Whether the log is closed for want of descriptors. The next line of the host tries again."""
+        """Whether the log is closed because no descriptor was left. The next line of the host tries again."""
         self._times_size = 0
-        self._end = -1  # of what this object has written last
-        self._ends_line = True  # whether that was a line feed
+        self._end = -1  # position after the last byte that this object has written
+        self._ends_line = True  # whether that byte was a line feed
         self._filter = PrefixFilter()
         self._entry: tuple[float, str] = (0.0, "")  # the last entry: its time and level
         self._unknown_from: int | None = None  # the position of the first entry that could not be written
@@ -140,7 +140,7 @@ class ExtensionLog:
             self._open_times(found.st_ino, is_new=found.st_size == 0)
 
     def _open_times(self, inode: int, *, is_new: bool) -> None:
-        """Begins the entries about the log file. A log whose times cannot be written is written without them."""
+        """Begins the entries about the log file. If times cannot be written, the log is written without them."""
         self._end, self._unknown_from = -1, None
         try:
             path = self.path.with_name(times_name(self.path.name))
@@ -191,8 +191,8 @@ class ExtensionLog:
         return self._ends_line if position == self._end else os.pread(self._fd, 1, position - 1) == b"\n"
 
     def _note_time(self, position: int, level: str) -> None:
-        """Writes an entry for the next bytes at this position, unless the last entry is right for them. The entry is
-        written before the line, so that whoever reads a line finds its time."""
+        """Writes an entry for the next bytes at this position, unless the last entry holds for them. The entry comes
+        before the line, so that a reader of the line finds its time."""
         now = self._clock()
         then, last_level = self._entry
         if position == self._end and level == last_level and 0.0 <= now - then < RESOLUTION_S:
@@ -242,7 +242,8 @@ def _open_file(path: Path, flags: int = 0) -> int:
 
 
 def _value(raw: msgspec.Raw) -> str:
-    """Returns text without white space and quotes as it is, other values as JSON. A value to be cut is not decoded."""
+    """Returns a string without white space and quotes as it is, other values as JSON. Does not decode a value that is
+    too long for a line: it will be cut."""
     text = bytes(raw)
     try:
         value = msgspec.json.decode(text if len(text) <= FRAME_LINE_LIMIT else b"")

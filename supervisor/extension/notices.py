@@ -1,5 +1,5 @@
-"""Sends the notices about one extension, each fault once, and writes the host's remarks into its log; words the notice
-about a worker that has ended."""
+"""Sends the notices about one extension, each fault once, and writes the host's remarks into its log; writes the text
+of the notice about a worker that has ended."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from wire import frames
 
 WARNINGS_SHOWN = 10
-"""Most faults of one extension that become a notice, each fault once. Later faults are only logged."""
+"""Maximum number of faults of one extension that become a notice, each fault once. Later faults are only logged."""
 NOTICE_LENGTH = 600
-"""Most characters of the part of a notice that may quote the extension."""
+"""Maximum number of characters of the part of a notice that may quote the extension."""
 REASON_LENGTH = 10_000
-"""Most characters of the notice of a block or a question. Its reason is for people, and may quote a command."""
+"""Maximum number of characters of the notice of a block or a question: its reason may quote a whole command."""
 LINE_LENGTH = 1500
-"""Most characters of a line for a person."""
+"""Maximum number of characters of a line for a person."""
 REMARKS_BURST = 100
 REMARKS_PER_SECOND = 20.0
-"""Most remarks per second in the log, after a burst of `REMARKS_BURST`."""
+"""Maximum number of remarks per second in the log, after a burst of `REMARKS_BURST`."""
 
 NoticeKind = Literal[
     "started", "exited", "restarted", "reloaded", "failed", "blocked", "no_verdict", "limit", "late", "warning",
     "remark", "asked", "context", "error_handling", "summary",
 ]  # fmt: skip
 RECORDED_ONLY = frozenset({"started", "remark", "context", "summary"})
-"""Kinds of notices for records and clients only: stderr has no line about them."""
+"""Kinds of notices for records and clients only: stderr does not show them."""
 EventLevel = Literal["debug", "info", "warning", "error"]
 _NOTICE_LEVELS: dict[str, EventLevel] = {
     "started": "debug", "remark": "debug", "restarted": "info", "reloaded": "info", "failed": "error",
@@ -47,12 +47,12 @@ WHOLE = frozenset({"blocked", "asked"})
 
 
 def level_of_notice(kind: str) -> EventLevel:
-    """The level of a notice in a host's log and for an MCP client; of an unknown kind it is a warning."""
+    """The level of a notice in a host's log and for an MCP client; warning for an unknown kind."""
     return _NOTICE_LEVELS.get(kind, "warning")
 
 
 def level_of_note(level: str) -> EventLevel:
-    """The level of a note that an extension sends, in the same words; an unknown one is info."""
+    """The level of a note that an extension sends, in the same words; info for an unknown level."""
     return _NOTE_LEVELS.get(level, "info")
 
 
@@ -115,7 +115,7 @@ class Notices:
 
     def _log_left_out(self) -> None:
         if self._remarks_left_out:
-            self._log.add(f"{self._remarks_left_out} more such lines were left out here")
+            self._log.add(f"{self._remarks_left_out} more such lines were skipped here")
             self._remarks_left_out = 0
 
     def note(self, frame: frames.Notify) -> None:
@@ -135,7 +135,7 @@ class Notices:
 
     def log_failed(self, reason: str) -> None:
         """Warns that the log cannot be written."""
-        self.tell("warning", f"{reason}; what it says on stderr is not kept")
+        self.tell("warning", f"{reason}; its stderr is not kept")
 
     def close(self) -> None:
         self._log_left_out()
@@ -164,9 +164,9 @@ def exit_message(
     log: str,
     is_silent: bool,
 ) -> ExitMessage:
-    """Returns the notice about a worker that has ended. `reason` says why it ended. `full_reason` is `reason` with the
-    number of pending requests. `last_words` is the error that ended it or the last lines of its stderr, as the end of a
-    sentence. With `is_silent` the message does not say why the worker is not started again."""
+    """Returns the notice about a worker that has ended for `reason`. `full_reason` is `reason` with the number of
+    pending requests. `last_words` is the error or the last lines of its stderr, as the end of a sentence.
+    With `is_silent` the message does not say why the worker is not restarted."""
     place = f" (log: {log})"
     if isinstance(decision, GiveUp):
         last = exit_status if ending.cause is EndCause.EXIT else reason
@@ -175,9 +175,9 @@ def exit_message(
     if isinstance(decision, RestartIn):
         wait = f"{decision.delay_s:.1f} s"
         kind: NoticeKind = "limit" if ending.cause is EndCause.OVER_LIMIT else "exited"
-        evidence = f"{last_words}; starting it again in {wait}{place}"
-        return ExitMessage(kind, full_reason, evidence, f"{reason}{last_words}; it is started again in {wait}")
-    then = "" if is_silent else f"; not started again: {decision.why}"
+        evidence = f"{last_words}; restarting it in {wait}{place}"
+        return ExitMessage(kind, full_reason, evidence, f"{reason}{last_words}; it is restarted in {wait}")
+    then = "" if is_silent else f"; not restarted: {decision.why}"
     kind = "exited" if ending.was_ready and ending.cause is EndCause.EXIT else "failed"
     if ending.cause is EndCause.OVER_LIMIT:
         kind = "limit"

@@ -1,6 +1,6 @@
 """A worker that is a process on pipes.
 
-Output of the process is read in bounded pieces; frames to the process are queued up to a limit.
+The host reads output of the process in bounded pieces, and queues frames to the process up to a limit.
 """
 
 from __future__ import annotations

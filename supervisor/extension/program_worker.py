@@ -1,4 +1,4 @@
-"""A worker that is a part of the program which embeds this host. It has no process, and is never started again."""
+"""A worker that is part of the program in which this host runs. It has no process, and is never restarted."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from wire.dialects.base import Dialect, HostInfo, Setup
 
 HOST_STOPS = "the host stops"
-ONLY_ITS_PROGRAM = "it lives in the client program, and only that program can start it again"
+ONLY_ITS_PROGRAM = "it lives in the client program, and only that program can restart it"
 
 
 class OnlyItsProgramError(Exception):
-    """The host cannot start it again."""
+    """Raised for a restart of an extension that only its program can start."""
 
     def __init__(self) -> None:
         super().__init__(ONLY_ITS_PROGRAM)
 
 
 class ProgramWorker(Worker):
-    """The worker at the end of a link."""
+    """A worker that is connected by a link."""
 
     __slots__ = ("_link",)
 
@@ -50,7 +50,7 @@ class ProgramWorker(Worker):
 
     @property
     def is_running(self) -> bool:
-        """Whether its frames are taken."""
+        """Whether the host reads its frames."""
         return self.requests.stdin is not None and self.requests.stdin.is_open
 
     def start(
@@ -60,7 +60,7 @@ class ProgramWorker(Worker):
         cwd: str,  # noqa: ARG002
         hello_s: float,
     ) -> bool:
-        """Takes the frames of the link from now on."""
+        """Begins to read the frames of the link."""
         link = self._link
         link.on_frames = self.channel.receive
         link.on_oversize = self.channel.receive_oversize
@@ -69,7 +69,7 @@ class ProgramWorker(Worker):
         return True
 
     def leave(self, reason: str) -> None:
-        """Ends the worker because its program has ended it or has gone. Its pending requests fail with the reason."""
+        """Called when the program has ended the worker, or is gone. Its pending requests fail with `reason`."""
         if not self.is_running:
             return
         self._link.close(reason)

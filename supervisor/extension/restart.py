@@ -1,4 +1,4 @@
-"""Whether and when a worker that has ended is started again. Pure: the caller gives the time and a random number."""
+"""Whether and when a worker that has ended is restarted. Pure: the caller gives the time and a random number."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from wire.manifest import Restart as Policy
 
 NEVER_AGAIN = 125
-"""With this exit code a program asks not to be started again."""
+"""Exit code with which a program asks not to be restarted."""
 HEALTHY_AFTER_S = 300.0
-"""A worker that got ready and ran for this many seconds is healthy: earlier exits are forgotten."""
+"""Seconds after which a worker that got ready is healthy: earlier exits are forgotten."""
 JITTER = 0.25
 """Largest random change of a delay, as a fraction of the delay: workers that ended together do not start together."""
 
@@ -51,12 +51,12 @@ class PastExits(msgspec.Struct, frozen=True):
     exits: tuple[float, ...] = ()
     """Times of the exits within the policy's window, on the caller's clock."""
     row: int = 0
-    """Exits since a worker was last healthy. The delay grows with them."""
+    """Number of exits since a worker was last healthy. The delay grows with it."""
     unready: tuple[float, ...] = ()
-    """Times of the last exits in a row of workers that never got ready. The policy's window does not apply to them:
-    starts that take a minute to fail would never fill it."""
+    """Times of the last exits in a row of workers that never got ready, without the policy's window: starts that take
+    a minute to fail would never fill it."""
     over_limit: int = 0
-    """The endings of `row` that were for a limit."""
+    """Number of exits of `row` that were for a limit."""
     since: float | None = None
     """Time of the first exit of `row`; None without one."""
 
@@ -88,7 +88,7 @@ def decide(
     policy: Policy, history: PastExits, ending: WorkerEnding, *, now: float, dice: float, stop_on_limit: bool = False
 ) -> tuple[Decision, PastExits]:
     """Decides what follows the end of a worker at time `now`. Also returns the history with this exit. `dice` is a
-    random number from 0 to 1. With `stop_on_limit` a worker over its limits is not started again."""
+    random number from 0 to 1. With `stop_on_limit` a worker over its limits is not restarted."""
     if ending.was_ready and ending.uptime_s >= HEALTHY_AFTER_S:
         history = PastExits()
     recent = (*(at for at in history.exits if now - at < policy.window_s), now)

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 class WorkerSlot:
-    """The place of one worker. `on_free` is called when a next worker is due and no process of the last one is left.
-    `on_cleared` gets a worker whose processes have ended, and True if one of them could not be killed. `adopted`
-    returns the pids of a worker's processes that have left its process tree."""
+    """The place of one worker. `on_free` is called when the next worker is due and no process of the last one is left.
+    `on_cleared` gets a worker whose processes have ended, and whether one of them could not be killed. `adopted`
+    returns the pids of processes of a worker that have left its process tree."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class WorkerSlot:
         self.worker = worker
         self.history = PastExits()
         self.last_end = ""
-        """Why the last worker ended that has ended by itself or was given up; empty if none has."""
+        """Why the last worker ended by itself or was given up; empty if none has."""
         self.starts = 0
         self.mark = ""
         """Identifies one start. The worker's process and all processes that it starts have it in their environment."""
@@ -114,7 +114,7 @@ class WorkerSlot:
     # --- clearing -------------------------------------------------------------------------------------------
 
     def clear(self, first: StopStage) -> None:
-        """Ends the worker's process and all processes that it started. `first` is the first stage of that."""
+        """Ends the worker's process and all processes that it started, beginning with the stage `first`."""
         self._teardown = Teardown(
             self._loop,
             [self.worker],
@@ -140,7 +140,7 @@ class WorkerSlot:
 
     @property
     def is_empty(self) -> bool:
-        """No process of the worker is left, or those that are left cannot be killed."""
+        """No process of the worker is left, or the remaining ones cannot be killed."""
         return self._teardown is None and (self._is_stuck or not self.worker.is_running)
 
     def hurry(self) -> None:

@@ -24,7 +24,7 @@ DUMP_S = 0.5
 """Seconds from SIGQUIT until a hanging process is ended: time for the process to write its stacks to stderr."""
 IDS_SHOWN = 20
 LINES_LOGGED = 20
-"""Most lines of its stderr that the log repeats, so that they stand together with the reason."""
+"""Maximum number of lines of its stderr that the log repeats, so that they stand together with the reason."""
 THREADS_SHOWN = 20
 THREAD_STATES = {
     "R": "running", "S": "sleeping", "D": "in an uninterruptible wait", "T": "stopped by a signal",
@@ -33,14 +33,14 @@ THREAD_STATES = {
 
 
 class StallHandler:
-    """Ends the workers of one generation that hang."""
+    """Ends hanging workers of one generation."""
 
     def __init__(self, loop: Loop, manifest: Manifest, log: ExtensionLog) -> None:
         self._loop = loop
         self._manifest = manifest
         self._log = log
         self._reasons: dict[Worker, str] = {}
-        """Why each hanging worker hangs. A worker stays here until `reason` is called for it."""
+        """How each hanging worker was found. An entry stays until `reason` is called for the worker."""
 
     def timed_out(self, worker: Worker) -> None:
         """Called when a request to this worker has timed out. Ends the worker after `stall_after` timeouts in a row."""
@@ -70,8 +70,8 @@ class StallHandler:
             give_up()
 
     def reason(self, worker: Worker) -> str | None:
-        """Returns why a worker that has ended was found hanging; None for other workers. This includes workers that
-        SIGQUIT ended within `DUMP_S`. A second call returns None."""
+        """Returns how a worker that has ended was found hanging, also if SIGQUIT ended it within `DUMP_S`; None for
+        other workers, and at a second call."""
         return self._reasons.pop(worker, None)
 
 
@@ -117,7 +117,7 @@ def _waits_in(folder: str, thread: str) -> str:
 
 class Heartbeat:
     """The watchdog: sends a ping every `interval_s` seconds while the worker is ready. If the pong is missing when the
-    next ping is due, calls `on_stall` once and stops. Nothing of it stays when the worker ends."""
+    next ping is due, calls `on_stall` once and stops. Ends with the worker."""
 
     def __init__(self, loop: Loop, worker: Worker, interval_s: float, on_stall: Callable[[Worker, str], None]) -> None:
         self._loop = loop

@@ -1,8 +1,8 @@
 """One worker of an extension: its handshake, its registrations, its frames and its end.
 
-A worker owns the channel to what it stands for: a process (`process_worker`), or a part of the program that embeds this
-host (`program_worker`). Every wait has a deadline. When the worker ends, its pending requests fail at once, with the
-reason. A restart makes a new worker.
+A worker is a process (`process_worker`), or a part of the program in which this host runs (`program_worker`), and owns
+the channel to it. Every wait has a deadline. When the worker ends, its pending requests fail at once, with the reason.
+A restart makes a new worker.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ class WorkerOwner(Protocol):
         """The registrations of the worker changed, or it said hello."""
 
     def refusal(self, worker: Worker) -> str:
-        """Why the hello of the worker is not accepted; "" if it is. Such a worker is not started again."""
+        """Why the hello of the worker is refused; "" if it is accepted. A refused worker is not restarted."""
 
     def got_ready(self, worker: Worker) -> None: ...
 
     def ended(self, worker: Worker, ending: WorkerEnding, reason: str) -> None:
-        """The process has ended by itself, or the host has given the worker up: then the owner ends the process."""
+        """The process has ended by itself, or the host has given up the worker. The owner then ends the process."""
 
     def collected(self, worker: Worker) -> None:
         """The process has been waited for. Processes that it started may live on."""
 
     def memory_breach(self, worker: Worker) -> str | None:
-        """SIGKILL has ended the process. Returns the reason if it was the memory limit. Called after `collected`."""
+        """Called after `collected` if SIGKILL ended the process. Returns the reason if it was the memory limit."""
 
     def stopped(self, worker: Worker) -> None:
         """The process has ended after the host had stopped the worker or given it up."""
@@ -101,7 +101,7 @@ class Worker:
         folder: str,
         index: int,
     ) -> None:
-        """Without `host` the worker does not answer the hello: its owner does."""
+        """Without `host` the worker does not answer the hello: its owner does that."""
         self.timeouts = owner.timeouts
         self.channel = channel = Channel(
             loop, dialect, setup, owner.account, owner.timeouts, owner.notices,
@@ -109,7 +109,7 @@ class Worker:
         )  # fmt: skip
         self.requests = channel.requests
         self.child: Child | None = None
-        """Its process; None before the start, and for a worker that has none."""
+        """Its process; None before the start, and for a worker without a process."""
         self.failure = ""
         """Why it has ended, or is not started; empty before."""
         self.state = WorkerState.SPAWNED
@@ -174,7 +174,7 @@ class Worker:
 
     @property
     def spoken(self) -> str:
-        """The protocol that it speaks, with its version; "" before that is known."""
+        """The protocol that it speaks, with its version; "" while that is unknown."""
         return self._session.spoken
 
     @property
@@ -184,17 +184,17 @@ class Worker:
 
     @property
     def is_working(self) -> bool:
-        """Whether it is still at something that it was told."""
+        """Whether it has said that it still works on an event."""
         return self.state.is_up and self._session.is_working
 
     @property
     def trouble(self) -> str:
-        """Why there may have been no hello yet; "" if nothing speaks for a cause."""
+        """A possible cause of a missing hello; "" if the dialect knows none."""
         return self._session.trouble
 
     @property
     def is_running(self) -> bool:
-        """Whether there is something that may send frames."""
+        """Whether its process runs, or its link is open: it may send frames."""
         raise NotImplementedError
 
     # --- start --------------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ class Worker:
         if self.state is not WorkerState.SPAWNED:
             if self.readiness is not Readiness.NOT_YET or self.state is WorkerState.GREETED:
                 self._notices.remark("a second hello; ignored")
-            return  # or it comes after the host has asked the worker to stop
+            return  # it is the second hello, or comes after the request to stop
         if not hello.name:
             self.give_up(NO_NAME, EndCause.REFUSED)
             return
@@ -226,7 +226,7 @@ class Worker:
             self.give_up(refusal, EndCause.UNSTARTABLE)
             return
         if hello.name != self._owner.name:
-            self._owner.log.add(f"calls itself {hello.name[:80]!r}; known here by its manifest's name")
+            self._owner.log.add(f"calls itself {hello.name[:80]!r}; zot uses its manifest's name")
         self.said_hello = hello
         self.registry.claimed = frozenset(self.claimed)
         self.can_ping = "ping" in (hello.capabilities or ())
@@ -265,12 +265,12 @@ class Worker:
         self._become_ready(found)
 
     def _tell_late(self) -> None:
-        """Where silence counts as ready, many programs never say it. Elsewhere something is missing."""
+        """Only logs it if silence counts as ready: many programs never send `ready`. Else warns: lists are missing."""
         within = f"within {self.timeouts.ready:g} s of its hello"
         if self._is_ready_by_silence:
-            self._owner.log.add(f"not ready {within}; going on without it")
+            self._owner.log.add(f"not ready {within}; continuing without it")
         else:
-            self._notices.warn("ready", f"has not listed all that it offers {within}; going on with what it has listed")
+            self._notices.warn("ready", f"has not listed all that it offers {within}; using what it has listed")
 
     def _on_ready(self, _frame: frames.Ready) -> None:
         self._become_ready(Readiness.SAID)
@@ -283,8 +283,8 @@ class Worker:
             self._owner.got_ready(self)
 
     def restart_timer(self, when: float | None, callback: Callable[[], None] | None = None) -> None:
-        """Sets the one timer of this worker, in the place of what it was set to; with None it is off, as it is once the
-        worker ends. Until `ready` it belongs to the handshake."""
+        """Sets the only timer of this worker to another time and callback; with None, turns it off, as the end of the
+        worker does. Until `ready` the timer belongs to the handshake."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None if when is None or callback is None else self._loop.call_at(when, callback)
@@ -292,7 +292,7 @@ class Worker:
     # --- its frames ---------------------------------------------------------------------------------------
 
     def _registering(self, change: Callable[[Any], bool]) -> Callable[[Any], None]:
-        """Returns the handler of a frame that may change the registry; `change` says whether it has."""
+        """Returns the handler of a frame that may change the registry. `change` returns whether it has changed it."""
 
         def on_frame(frame: object) -> None:
             if change(frame):
@@ -326,8 +326,8 @@ class Worker:
     # --- end ----------------------------------------------------------------------------------------------
 
     def ask_to_stop(self) -> None:
-        """Asks it to exit, after all frames that are queued already; closes its input if there is no such message, once
-        it has read all if the dialect wants that."""
+        """Asks the worker to exit, behind all frames in the queue. If its dialect has no message for that, closes its
+        input: at once, or when the worker has read all, as the dialect wants."""
         self.restart_timer(None)
         is_ending = self.state is WorkerState.STOPPING and self._acked
         self._move(Trigger.STOP)
@@ -338,14 +338,14 @@ class Worker:
         self.hint_to_stop()
 
     def _drain(self) -> bool:
-        """Closes the input at the answer to a ping, if one can be sent."""
+        """Closes the input at the answer to a ping. Returns False if no ping can be sent, or none is needed."""
         return self._is_drained and self.can_ping and bool(self.channel.round_trips.begin(self.hint_to_stop))
 
     def hint_to_stop(self) -> None:
         """Closes the worker's input: some programs stop at end of file."""
 
     def give_up(self, reason: str, cause: EndCause) -> None:
-        """Fails the worker with this reason; its owner then ends the process. No effect once it is stopping."""
+        """Fails the worker with this reason; its owner then ends the process. Does nothing if it is stopping."""
         if not self.state.is_settled or self.state is WorkerState.READY:
             self._end(reason, reason, Trigger.REFUSED, cause, None)
 
@@ -372,7 +372,7 @@ class Worker:
             self._tell_refusal()
 
     def _tell_refusal(self) -> None:
-        """Has requests refused while the worker is not up, with the reason."""
+        """Gives `requests` the reason with which they fail while the worker is not up."""
         self.requests.refusal = "" if self.state.is_up else self.failure or f"it is {self.state.value}"
 
     def retry(self) -> None:
@@ -384,7 +384,7 @@ class Worker:
         self._move(Trigger.ABANDONED)
 
     def stay_down(self, failure: str) -> None:
-        """Makes the worker end without a start. Requests to it fail with this reason."""
+        """Ends the worker before any start. Requests to it fail with this reason."""
         self.failure = failure
         self._move(Trigger.UNUSED)
 

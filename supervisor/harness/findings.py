@@ -150,7 +150,7 @@ def _instead_of_hello(result: CheckupResult) -> tuple[str, str]:
 def _no_hello(result: CheckupResult, *, has_ended: bool) -> tuple[str, str]:
     if result.first_junk:
         advice = "print to stderr: stdout is for frames only, and hello is the first of them"
-        return f"it printed what is no frame: {result.first_junk}", advice
+        return f"it printed a line that is no frame: {result.first_junk}", advice
     if not has_ended and result.hello_name is not None:
         advice = "flush stdout after each line; if it is slow to start, raise timeouts.hello"
         return "its hello came only when it was stopped", advice
@@ -165,7 +165,7 @@ def _no_hello(result: CheckupResult, *, has_ended: bool) -> tuple[str, str]:
 
 def _no_hello_of_others(result: CheckupResult, *, has_ended: bool) -> tuple[str, str]:
     if junk := result.first_junk:
-        message = "" if junk in result.failure else f"it printed what is no message of its protocol: {junk}"
+        message = "" if junk in result.failure else f"it printed a line that is no message of its protocol: {junk}"
         return message, "see whether it needs an argument, or logs to stdout: that is for messages only"
     if has_ended and (result.exit is None or result.exit.code):
         return "", ""

@@ -46,7 +46,7 @@ HEARD_LIMIT = 20_000
 """Lines of one process that are kept; later ones are dropped."""
 STDERR_LINES = 20
 STDERR_LINE = 500
-"""Characters."""
+"""Maximum number of characters of such a line."""
 
 
 class HandshakePhase(Enum):

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LIMIT = 16 * 2**20
-"""Bytes. A manifest has hundreds of bytes; the record of an installation has a hundred for each installed file."""
+"""Maximum size of a file in bytes. A manifest has hundreds; the record of an installation a hundred for each file."""
 CHUNK = 1 << 20
-"""Bytes."""
+"""Bytes of one read."""
 OPEN_SAFELY = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 """Flags with which no pipe is waited for, and no terminal becomes that of the process."""
 SPECIAL = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}

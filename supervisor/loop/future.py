@@ -14,7 +14,7 @@ class Failure(Enum):
 
     TIMEOUT = "timeout"
     DIED = "died"
-    """The extension ended, or was not running in the first place."""
+    """The extension ended, or was not running."""
     NOT_READING = "not reading"
     BAD_ANSWER = "bad answer"
     CANCELLED = "cancelled"
@@ -36,10 +36,10 @@ class Pending(msgspec.Struct, eq=False):
     on_progress: Callable[[str], None] | None = None
     """Called with each progress text that the extension sends."""
     progressed_at: float | None = None
-    """When its last progress report came, if that starts its time anew."""
+    """Time of its last progress report; None if progress does not move the deadline."""
     what: str | None = None
-    """The tool, or the command with its slash; None for a verdict. The extension of a tool or a command is told when
-    the caller gives up waiting."""
+    """The tool, or the command with its slash; None for a verdict. For a tool or a command the extension is told when
+    the caller stops waiting."""
 
     def answer(self, value: Any) -> bool:
         """Records the answer; False if the request had already ended."""

@@ -1,7 +1,7 @@
-"""The connection to an extension that lives in the program which embeds this host, in the place of a process's pipes.
+"""The connection to an extension inside the program in which this host runs; a process has pipes instead.
 
-There is no descriptor to wait for: the frames of the extension come with the other lines of that program, which the
-loop reads in each pass.
+It has no descriptor: the frames of the extension come between the other lines of that program, which the loop reads in
+each pass.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from wire.framing import Oversize
 
 LINK_LIMIT = 48 * 1024 * 1024
-"""Bytes that may wait for a program that does not read, with its other lines. Beyond them each frame is refused."""
+"""Maximum of bytes that wait for a program that does not read, its other lines included. Beyond it, frames are
+refused."""
 
 
 class LinkOutput(Protocol):
@@ -30,7 +31,7 @@ class LinkOutput(Protocol):
 
     @property
     def stuck_since(self) -> float | None:
-        """While bytes wait: the time at which the program last took some, on the loop's clock. Otherwise None."""
+        """While bytes wait: the time at which the program last read some, on the loop's clock. Otherwise None."""
 
     def frame(self, extension: str, frame: bytes) -> None:
         """Writes a line with a frame."""
@@ -40,7 +41,7 @@ class LinkOutput(Protocol):
 
 
 class Link:
-    """Both directions of one extension. A worker sends frames by it, and sets the three callbacks."""
+    """The frames of one extension in both directions. A worker calls `send`, and sets the three callbacks."""
 
     name = "the lines for it"
     """The name of the program's input, for messages."""
@@ -52,12 +53,12 @@ class Link:
         self.on_frames: Callable[[bytes], None] = _ignore
         """Gets each frame of the extension as a line, LF included."""
         self.on_oversize: Callable[[Oversize], None] = _ignore
-        """Gets the start of a frame that was too long to be taken."""
+        """Gets the start of a frame that was too long to be read."""
         self.on_lost: Callable[[str], None] = _ignore
-        """Called when the program has ended the extension or has gone, with the reason."""
+        """Gets the reason when the program has ended the extension, or is gone."""
         self.habit = WaitHabit()
         self.habit.sleeps = True
-        self.habit.left = 0  # it is counted down, and only a wait at 0 is measured: there is nothing to learn
+        self.habit.left = 0  # so the countdown passes 0 and never measures: there is nothing to learn
 
     # --- frames to the extension --------------------------------------------------------------------------
 
@@ -89,7 +90,7 @@ class Link:
             self.on_frames = self.on_oversize = self.on_lost = _ignore
             self._output.ended(self._name, reason)
 
-    # --- to be waited for: every pass of the loop reads the program's lines ---------------------------------
+    # --- waiting: every pass of the loop reads the program's lines ------------------------------------------
 
     def fileno(self) -> int:
         return -1
@@ -101,7 +102,7 @@ class Link:
         pass
 
     def sleep(self, timeout_s: float) -> bool:  # noqa: ARG002
-        """Returns at once: then the wait goes on with whole passes of the loop."""
+        """Returns at once, so that the wait goes on with whole passes of the loop."""
         return False
 
     def on_readable(self, budget: int) -> None:

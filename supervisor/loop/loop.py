@@ -46,11 +46,11 @@ FULL_READ = 64 * 1024
 SPIN_S = 40e-6
 """Seconds for which a wait yields the processor for a quick answer before it sleeps in the kernel."""
 SLOW_YIELD_S = 400e-6
-"""Seconds. A longer yield means that the core is contended: then spinning would cost more than it saves."""
+"""Maximum of a yield in seconds. After a longer one the core is contended: spinning would cost more than it saves."""
 NO_SPIN_S = 1.0
 """Seconds without spinning after a slow yield."""
 FAIR_S = 5e-3
-"""Seconds. If one call follows another without a pause, other descriptors and timers are still served this often."""
+"""Maximum of seconds between two services of other descriptors and timers while calls follow without a pause."""
 
 CANCELLED_KEPT = 64
 """Cancelled timers that may stay in the heap before the heap is rebuilt without them."""
@@ -62,7 +62,7 @@ Clock = Callable[[], float]
 
 
 def stop_signals() -> list[signal.Signals]:
-    """The `STOP_SIGNALS` that this process heeds: a signal that is ignored now, as under nohup, stays ignored."""
+    """The `STOP_SIGNALS` that this process handles: a signal that is ignored now, as under nohup, stays ignored."""
     return [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
@@ -128,7 +128,7 @@ class Loop:
         self._cancelled = 0  # timers that are still in the heap
         self._dispatching = False
         self.pass_time = clock()
-        """When the current pass began, on the loop's clock. To read it costs nothing."""
+        """When the current pass began, on the loop's clock. Cheaper than a call of the clock."""
         self.passes = 0
         """Passes so far. Each one checks all descriptors."""
         self._no_spin_until = 0.0
@@ -181,8 +181,8 @@ class Loop:
         *,
         ignored_afterwards: bool = False,
     ) -> Iterator[None]:
-        """Delivers these signals to `handler` as ordinary callbacks, until the block ends. After it they do what they
-        did before, or nothing with `ignored_afterwards`. Main thread only."""
+        """Delivers these signals to `handler` as ordinary callbacks, until the block ends. Then restores their former
+        actions, or ignores them with `ignored_afterwards`. Main thread only."""
         inbox = _SignalInbox(handler, self._child_ended)
         before = {number: signal.signal(number, _ignore) for number in (*numbers, signal.SIGCHLD)}
         old_fd = signal.set_wakeup_fd(inbox.write_fd, warn_on_full_buffer=False)
@@ -219,11 +219,11 @@ class Loop:
         the writer of the question. Returns False at the timeout.
 
         `awaited.habit` learns whether to spin first. A spin reads at once: on a shared core the kernel has often run
-        the other side within our write. Then for `SPIN_S` it yields the processor and reads again. After it, or at
-        once, the wait sleeps on `awaited` alone, for `FAIR_S` at most: meanwhile extensions that flood the host stand
-        still, and leave the processor to the one that is asked. After that, or if a part of the question is not written
-        yet, the wait is for all descriptors; after every `BACKGROUND_READ` bytes from another one, `awaited` is checked
-        again.
+        the other side within our write. Then it yields the processor and reads again, for `SPIN_S`. After a spin, or
+        without one, the wait sleeps on `awaited` alone, for at most `FAIR_S`: meanwhile the host reads nothing from
+        extensions that flood it, and the awaited one gets the processor. After that, or if a part of the question is
+        not written yet, it waits for all descriptors, and checks `awaited` after every `BACKGROUND_READ` bytes from
+        another one.
         """
         assert not self._dispatching, "a callback must not wait"
         if pending.asked_at - self.pass_time >= FAIR_S:
@@ -239,7 +239,7 @@ class Loop:
         return self._wait_longer(pending, awaited, pending.asked_at + timeout_s, outgoing)
 
     def _wait_longer(self, pending: Pending, awaited: Awaited, deadline: float, outgoing: Outgoing | None) -> bool:
-        """Waits for an answer that was not there at once, or before which the host sleeps."""
+        """Waits if the answer has not come at once, or if the habit is to sleep first."""
         habit, asked = awaited.habit, pending.asked_at
         habit.left -= 1
         is_measured = not habit.left
@@ -269,7 +269,7 @@ class Loop:
             self._dispatching = False
 
     def _spin(self, pending: Pending, awaited: Awaited) -> None:
-        """Yields the processor and reads, alternately, until the answer is there or `SPIN_S` is over."""
+        """Yields the processor and reads, in turns, until the answer has come or `SPIN_S` is over."""
         now = self.clock()
         end = now + SPIN_S
         self._dispatching = True

@@ -1,4 +1,4 @@
-"""Bytes that wait for a descriptor that takes only some of them at a time. Does no I/O itself."""
+"""Bytes that wait until a descriptor takes them, some at a time. Does no I/O itself."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Outbox:
             self.queued += len(data)
 
     def flush(self, write: Callable[[memoryview], int]) -> int:
-        """Passes the oldest bytes to `write`, again and again, until all are taken or `write` takes none: it returns 0
-        or raises `BlockingIOError`. Returns how many bytes were taken. Any other error ends the flush and is raised."""
+        """Calls `write` with the oldest bytes until all are written, or `write` returns 0 or raises `BlockingIOError`.
+        Returns the number of bytes written. Any other error ends the flush and is raised."""
         before = self.queued
         while self._chunks:
             chunk = self._chunks[0]

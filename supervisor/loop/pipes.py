@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 FULL_READ = 64 * 1024
 LARGE_PIPE = 1024 * 1024
 LARGE_READ = 120 * 1024
-"""Bytes. For 128 KiB and more, malloc asks the kernel for fresh pages each time."""
+"""Maximum of one read in bytes. For 128 KiB and more, malloc asks the kernel for fresh pages each time."""
 DIGEST_S = 0.5e-3
-"""Seconds of processor time. If the handling of a chunk takes longer, the next read is half as large: 8 KiB can be one
-frame, or eight thousand empty lines."""
+"""Maximum of processor time for one chunk in seconds. After a slower one the next read is half as large: 8 KiB can be
+one frame, or eight thousand empty lines."""
 SMALLEST_READ = 512
-"""Bytes."""
+"""Minimum of one read in bytes."""
 LAST_DIGEST_S = 50e-3
 """Seconds of processor time for reading the rest in a pipe whose writer has exited."""
 LAST_READ = 16 * 1024
-"""Bytes of it that are read at once."""
+"""Bytes of one read of this rest."""
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", None)
 
 
@@ -116,14 +116,14 @@ class PipeReader:
                 pass  # the user's quota of pipe memory is used up: the old size stays
 
     def drain(self, limit: int = LARGE_PIPE) -> None:
-        """Reads what the pipe holds now, as `take_waiting`, then closes. For a writer that has exited. Does not wait
-        for end of file: the writer's own children may hold the pipe open."""
+        """Reads the bytes that are in the pipe now, as `take_waiting`, then closes. For a writer that has exited. Does
+        not wait for end of file: the writer's own children may hold the pipe open."""
         self.take_waiting(limit)
         self.close()
 
     def take_waiting(self, limit: int = LARGE_PIPE) -> None:
-        """Reads what the pipe holds now, `limit` bytes at most. Stops early if the handling takes `LAST_DIGEST_S`: a
-        pipe full of empty lines would take seconds."""
+        """Reads the bytes that are in the pipe now, at most `limit`. Stops early if the handling takes `LAST_DIGEST_S`:
+        a pipe full of empty lines would take seconds."""
         taken, began = 0, self._work_clock()
         while self.is_open and taken < limit and self._work_clock() - began < LAST_DIGEST_S:
             try:
@@ -156,7 +156,7 @@ class PipeWriter:
         self._outbox = Outbox()
         self._end_after_flush = False
         self.stuck_since: float | None = None
-        """While bytes are queued: the time at which the reader last took some, on the loop's clock. Otherwise None."""
+        """While bytes are queued: the time at which the reader last read some, on the loop's clock. Otherwise None."""
         os.set_blocking(fd, False)
 
     def fileno(self) -> int:

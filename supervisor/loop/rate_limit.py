@@ -1,11 +1,11 @@
-"""Limits how often an extension may do something, such as send notes, so that it does not drown the others."""
+"""Limits how often an extension may do something, such as send notes, so that others are still heard."""
 
 from __future__ import annotations
 
 BURST = 20
 PER_SECOND = 10.0
 NOTE_LENGTH = 4000
-"""Characters of a note that are shown; the rest of the note is cut."""
+"""Maximum number of characters of a note; the rest is cut."""
 
 
 class TokenBucket:
@@ -20,7 +20,7 @@ class TokenBucket:
         self._at = now
 
     def admits(self, now: float, cost: float = 1.0) -> bool:
-        """Whether an action that costs this many units may pass. If not, no units are taken."""
+        """Takes `cost` units. Returns False, and takes none, if fewer are left."""
         if now > self._at:
             self._tokens = min(self._burst, self._tokens + (now - self._at) * self._per_second)
             self._at = now
@@ -30,5 +30,5 @@ class TokenBucket:
         return True
 
     def next_at(self, cost: float = 1.0) -> float:
-        """When an action that costs this many units is admitted again, on the caller's clock."""
+        """When an action that costs `cost` units is admitted again, on the caller's clock."""
         return self._at + max(0.0, cost - self._tokens) / self._per_second

@@ -11,13 +11,13 @@ MEASURED_EVERY = 8
 EXPLORED_EVERY = 8
 """One measured wait in this number is made in the way that seems slower: one wait in 64."""
 STEP = 0.03
-"""By this fraction a measurement moves the running median of its way up or down; the first few move it further."""
+"""Fraction by which a measurement moves the running median of its way up or down; the first few move it further."""
 LEAD = 0.92
-"""The other way is taken over if its median is below this fraction of the median of the present way."""
+"""The other way becomes the present one if its median is below this fraction of the present one's."""
 
 
 class Way:
-    """A running median of durations."""
+    """The running median of the durations of one way to wait."""
 
     __slots__ = ("count", "median_s")
 
@@ -49,7 +49,7 @@ class WaitHabit:
         self._measured_sleeps = False
 
     def begin_measured(self) -> bool:
-        """Whether the wait that is measured now is to sleep."""
+        """Begins a measured wait. Returns whether it must sleep."""
         self.left = MEASURED_EVERY
         self._measured += 1
         explores = self._measured % EXPLORED_EVERY == EXPLORED_EVERY // 2
@@ -57,7 +57,7 @@ class WaitHabit:
         return self._measured_sleeps
 
     def took(self, seconds: float) -> None:
-        """Takes the duration of the wait for which `begin_measured` was called."""
+        """Adds the duration of the wait for which `begin_measured` was called."""
         (self.sleeping if self._measured_sleeps else self.spinning).add(seconds)
         present, other = (self.sleeping, self.spinning) if self.sleeps else (self.spinning, self.sleeping)
         if other.count and other.median_s < present.median_s * LEAD:

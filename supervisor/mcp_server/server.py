@@ -34,7 +34,7 @@ ROOM_S = 0.05
 GAIN_S = 0.3
 """Seconds after which a change of the offer is told. An extension registers its tools one by one."""
 LOSS_S = 5.0
-"""Seconds after which a loss is told: an extension that is started again has its tools back by then. Also the shortest
+"""Seconds after which a loss is told: an extension that is restarted has its tools back by then. Also the shortest
 time between two changes that are told."""
 STUCK_S = 60.0
 """Seconds after which a client that takes nothing, while too much waits for it, is given up."""

@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["failed", "over_limit", "restarting", "memory_grows", "near_limit"]
-"""The worst first."""
+"""The kinds of alarms, the worst first."""
 _ORDER = get_args(Kind)
 RESTARTING = 3
-"""Exits in a row, none of them for a limit, that are an alarm."""
+"""Number of exits in a row, none for a limit, from which on there is an alarm."""
 NEAR = 0.9
-"""Fraction of a limit."""
+"""Fraction of a limit from which on there is an alarm."""
 CREEPING = frozenset({"rss_mb", "cpu_seconds", "open_files"})
-"""Limits on uses that mostly grow. Rates and numbers of processes are often near theirs and come no nearer."""
+"""Limits of uses that mostly grow. A rate or a number of processes is often near its limit and comes no nearer."""
 TEXT_LENGTH = 600
 
 
 def alarms_of(extension: Extension, now: float, wall: float) -> Iterator[Alarm]:
     """The alarms of one extension, the worst first. `now` is on the loop's clock, `wall` the same moment in seconds
-    since the epoch. One of the embedding program has none: its process is not the host's."""
+    since the epoch. An extension of the embedding program has none: its process is not the host's."""
     if extension.found.link is not None:
         return
     for kind, text, since in sorted(_alarms_with_time(extension, now), key=lambda each: _ORDER.index(each[0])):

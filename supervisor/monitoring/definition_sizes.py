@@ -28,7 +28,7 @@ EXTENSIONS_KEPT = 500
 
 
 class DefinitionSize(msgspec.Struct, frozen=True):
-    """The definitions of one extension."""
+    """The size of the definitions of one extension."""
 
     tools: int
     tokens: int
@@ -38,7 +38,7 @@ class DefinitionSize(msgspec.Struct, frozen=True):
 class _Entry(msgspec.Struct, frozen=True):
     name: str
     place: str
-    """Where it is found, with links followed."""
+    """The place of the extension, with links followed."""
     tools: int
     tokens: int
 
@@ -48,12 +48,12 @@ class _File(msgspec.Struct):
 
 
 Sizes = dict[tuple[str, str], DefinitionSize]
-"""By the extension's name and place."""
+"""Sizes by the extension's name and place."""
 
 
 def key_of(name: str, place: Path) -> tuple[str, str]:
-    """The key of an extension: `place` is a `FoundExtension`'s. Two projects' extensions of one name are two. Links are
-    followed."""
+    """The key of an extension; `place` is that of its `FoundExtension`, with links followed: two projects can have an
+    extension of the same name."""
     return name, os.path.realpath(place)
 
 
@@ -68,7 +68,7 @@ def read_sizes(home: Path) -> Sizes:
 
 def sizes_keeper(home: Path, extensions: Sequence[Extension]) -> Callable[[], None]:
     """Returns a function to call after each sample, which keeps the file up to date. It reads and writes the file only
-    when the definitions of an extension that has been ready are not what they were."""
+    when the definitions of an extension that has been ready have changed."""
     last: dict[str, DefinitionSize] = {}
 
     def sampled() -> None:
@@ -91,7 +91,7 @@ def _size(extension: Extension) -> DefinitionSize:
 
 
 def _merge(home: Path, sizes: Sizes) -> None:
-    """Writes sizes that differ from the file. A loss of the file costs no more than figures in a list."""
+    """Writes sizes that differ from the file. Not durable: a lost file costs only figures in a list."""
     known = read_sizes(home)
     changed = {key: size for key, size in sizes.items() if known.get(key) != size}
     if not changed:

@@ -1,8 +1,8 @@
-"""Renders stats as metrics with prometheus_client: Prometheus' text format, or OpenMetrics. All of it is pure but for
-`MetricsFile`, which writes them.
+"""Renders stats as metrics with prometheus_client: Prometheus' text format, or OpenMetrics. Pure, except `MetricsFile`,
+which writes them.
 
-node_exporter's textfile collector reads the former only. Importing this takes a tenth of a second and 14 MB, so it is
-done once, before a host serves, and only for a host that writes metrics.
+node_exporter's textfile collector reads the former only. The import of this file takes a tenth of a second and 14 MB,
+so only a host that writes metrics imports it, once, before it serves.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from wire.stats import ExtensionStats, HostStats, Stats
 
 LADDER_S = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
-"""Upper ends of the published buckets in seconds. They are the same for all extensions, so that buckets can be added
-up. The account's own buckets are finer: they are off by a tenth at most."""
+"""Upper ends of the published buckets in seconds, the same for all extensions, so that buckets can be added up. The
+account's own buckets are finer: their ends differ by at most a tenth."""
 PIECE = 100
-"""Most series of one piece of the text, which takes about a millisecond to make."""
+"""Maximum number of series of one piece of the text, which takes about a millisecond to make."""
 
 
 class _Family(NamedTuple):
@@ -69,7 +69,7 @@ HOST = (
         "sampling_cpu_seconds",
         "counter",
         "seconds",
-        "Of it, spent on looking at processes.",
+        "Processor time for sampling processes.",
         lambda host: host.sampling_cpu_s,
     ),
     _host("resident_memory_bytes", "gauge", "bytes", "Of the host itself.", lambda host: host.rss_bytes),
@@ -78,7 +78,7 @@ HOST = (
 )
 EXTENSION = (
     _extension(
-        "up", "gauge", "", "1 if it can be asked things.", lambda ext: ext.state in ("ready", "greeted", "reloading")
+        "up", "gauge", "", "1 if it accepts requests.", lambda ext: ext.state in ("ready", "greeted", "reloading")
     ),
     _extension("cpu_seconds", "counter", "seconds", "Of all its processes so far.", lambda ext: ext.cpu_s),
     _extension("resident_memory_bytes", "gauge", "bytes", "Of its process trees.", lambda ext: ext.rss_bytes),
@@ -113,7 +113,7 @@ EXTENSION = (
         "Of these, exits that the host had not asked for.",
         lambda ext: ext.unexpected_exits,
     ),
-    _extension("restarts", "counter", "", "Times that it was started again.", lambda ext: ext.restarts),
+    _extension("restarts", "counter", "", "Times that it was restarted.", lambda ext: ext.restarts),
     _extension("limit_breaches", "counter", "", "Times that a limit was enforced.", lambda ext: ext.limit_breaches),
     _extension("dropped_events", "counter", "", "Events that it missed.", lambda ext: ext.events_dropped),
     _extension("dropped_notes", "counter", "", "Notes that were not shown.", lambda ext: ext.notes_dropped),
@@ -126,7 +126,7 @@ _END = b"# EOF\n"
 
 
 def render(stats: Stats, *, openmetrics: bool = False) -> bytes:
-    """The whole text."""
+    """Returns the whole text."""
     return b"".join(pieces(stats, openmetrics=openmetrics))
 
 
@@ -141,7 +141,7 @@ def pieces(stats: Stats, *, openmetrics: bool = False) -> Iterator[bytes]:
 
 
 class _One(Collector):
-    """A single family, as prometheus_client wants it."""
+    """A collector with one family: prometheus_client renders only collectors."""
 
     def __init__(self, family: Metric) -> None:
         self._family = family
@@ -208,9 +208,9 @@ def _buckets(extension: ExtensionStats) -> list[tuple[str, float]]:
 
 
 MODE = 0o644
-"""Whatever the umask: the collector is usually another user."""
+"""Mode of the file, with any umask: the collector is usually another user."""
 BETWEEN_PIECES_S = 0.005
-"""Seconds in which the host does other things."""
+"""Seconds between two pieces, for the host's other work."""
 
 
 class MetricsFile:
@@ -249,7 +249,7 @@ class MetricsFile:
             self._make_piece()
 
     def write(self, stats: Stats) -> None:
-        """Writes these figures now; one that is under way is given up."""
+        """Writes these figures now, and cancels a write that is under way."""
         self._cancel()
         self._put(render(stats, openmetrics=self._openmetrics))
 

@@ -1,4 +1,4 @@
-"""A file that lines are appended to, in a few parts of bounded size: FILE, and before it FILE.1, FILE.2 …"""
+"""A file to append lines to, in a few parts of bounded size: FILE has the newest lines, then FILE.1, FILE.2 …"""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class StatsFileError(OSError):
-    """A file that cannot be created; the text names it and says why."""
+    """Raised if a file cannot be created; the text names it and says why."""
 
 
 PARTS = 4
-"""Most files, FILE itself included."""
+"""Maximum number of files, FILE itself included."""
 PART_BYTES = 16 * 2**20
-"""Bytes of one of them, so 64 MiB together."""
+"""Maximum size of one file in bytes, so 64 MiB together."""
 LOOKED_AT = 64
 
 
@@ -66,11 +66,11 @@ class RotatedFile:
             self._size += os.write(self._fd, b"\n")
 
     def is_full(self, more: int) -> bool:
-        """Whether `more` bytes belong into a new part."""
+        """Whether a line of `more` bytes must go into a new part."""
         return self._is_regular and self._size > 0 and self._size + more > PART_BYTES
 
     def rotate(self) -> None:
-        """Renames all parts and begins a new one; the oldest goes. Raises `OSError`; then nothing can be appended."""
+        """Renames all parts, drops the oldest and begins a new one. Raises `OSError`: then the file takes no lines."""
         os.close(self._fd)
         self._fd = -1
         rotate(self._path, PARTS)
@@ -81,7 +81,7 @@ class RotatedFile:
         return self._fd >= 0
 
     def append(self, line: bytes) -> None:
-        """Raises `OSError`; then nothing of the line is in the file. After a short write the next raises the reason."""
+        """Raises `OSError`; then the file has nothing of the line. After a short write the next raises the reason."""
         written = 0
         try:
             while written < len(line):

@@ -30,21 +30,21 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop, Timer
 
 KEPT = 2000
-"""Most descriptors that are kept open, one for each process."""
+"""Maximum number of descriptors that are kept open, one for each process."""
 FEW = 24
-"""Processes that are read from the top down: a list of children takes three times as long as a known process, and more
-for a process with threads."""
+"""Maximum number of processes that are read from the top down: a list of children takes three times as long as a known
+process, and more for a process with threads."""
 STRANGERS_S = 10.0
-"""A pid that belonged to no descendant is not read again for this many seconds. The kernel reuses a pid only after all
-others, so this time is too long only with thousands of new processes a second."""
+"""Seconds for which a pid that belonged to no descendant is not read again. The kernel reuses a pid only after all
+others, so this is too long only with thousands of new processes a second."""
 
 
 class TableReader:
     """`read` returns the host, its descendants, and the members of the given sessions. Each child of the host leads a
-    session. Where the host is no subreaper, a process that lost its parent is found by its session."""
+    session. If the host is not a subreaper, its session shows a process that lost its parent."""
 
     def __init__(self, clock: Callable[[], float], has_all: Callable[[], bool] = lambda: False) -> None:
-        """`has_all` says whether this process has all orphans below it: whether it is a subreaper."""
+        """`has_all` returns whether this process gets all orphans below it, as a subreaper."""
         self._clock = clock
         self._has_all = has_all
         self._files: dict[int, int] = {}
@@ -95,8 +95,8 @@ class TableReader:
             return read_stat(pid)
 
     def _keep(self, pid: int) -> None:
-        """Keeps a descriptor of this process open, if the spare ones stay free. If the pid has been reused meanwhile,
-        the start time shows it."""
+        """Keeps a descriptor of this process open, if the spare ones stay free. The start time shows a pid that was
+        reused meanwhile."""
         if len(self._files) < KEPT:
             try:
                 fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
@@ -116,7 +116,7 @@ class TableReader:
 def _few_descendants(top: int) -> list[int] | None:
     """The process and all its descendants; None if they are more than `FEW`, or if the kernel has no such lists."""
     found = [top]
-    for pid in found:  # it grows meanwhile
+    for pid in found:  # the loop itself appends to the list
         children = children_of(pid)
         if children is None and pid == top:
             return None
@@ -131,7 +131,7 @@ BUSY_S = 0.25
 IDLE_S = 5.0
 """Seconds between two samples otherwise."""
 YOUNG_S = 10.0
-"""An extension is young for this many seconds after the start of each of its workers."""
+"""Seconds for which an extension is young after the start of each of its workers."""
 BUSY_CPU_PERCENT = 2.0
 """Percent of one core above which a worker makes its extension busy."""
 SHARE = 0.01
@@ -232,7 +232,7 @@ class Sampler:
     def _measure(
         self, extension: Extension, table: ProcessTable, now: float, thorough: bool
     ) -> Iterable[tuple[Generation, Worker, str]]:
-        """Books the use of all generations of an extension. Returns workers over their limits, with figures."""
+        """Adds up the use of all generations of an extension. Returns workers over their limits, with figures."""
         over = []
         orphans = list(self._adopted(table, extension.name))
         running = [

@@ -56,7 +56,7 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
 
 
 def definition_tokens(extension: Extension) -> int:
-    """About the tokens of the definitions of all its tools."""
+    """Estimated tokens of the definitions of all its tools."""
     return sum(tool.tokens for tool in extension.tools.values())
 
 

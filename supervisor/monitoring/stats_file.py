@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 METRICS_S = 1.0
 """Seconds between two writes of the metrics; more if they cost more than `SHARE`."""
 INTERVAL_S = {"run": 1.0, "host": 10.0, "mcp": 10.0}
-"""Seconds between two lines, unless the user says otherwise: a run is short, a host stays."""
+"""Default of the seconds between two lines: a run is short, a host is not."""
 YOUNG_S = 10.0
 """Seconds in which every sample is written: extensions use most at their start, and a run may be over soon."""
 FULL_S = 1800.0
-"""Seconds after which a line has all figures again, so that a reader can begin there."""
+"""Seconds after which a line has all figures again, so that a reader can begin with it."""
 SHARE = 0.01
-"""Fraction of one core that either file may use on average."""
+"""Fraction of one core that each of the two files may use on average."""
 MARKS_LIMIT = 20_000
-"""Most verdicts and calls in one part of the file. Later ones are left out; the other lines go on."""
+"""Maximum number of verdicts and calls in one part of the file. Later ones are left out; the other lines go on."""
 MARKED_KINDS = frozenset({"started", "exited", "restarted", "reloaded", "failed", "limit", "no_verdict", "warning"})
 BEGINNING = b'{"type":"'
-"""How each line begins."""
+"""Beginning of each line."""
 
 
 class StatsFile:
@@ -66,7 +66,7 @@ class StatsFile:
         first = self._now()
         self._interval_s = INTERVAL_S[first.host.kind] if interval_s is None else interval_s
         self._latest = first
-        """The figures that the file has."""
+        """The figures of the file's last line."""
         self._began_at = self._looked_at = self._full_at = self._clock()
         self._pause_s = 0.0
         self._file = None if stats_file is None else RotatedFile(stats_file, BEGINNING)
@@ -79,8 +79,8 @@ class StatsFile:
             self._metrics = MetricsFile(loop, metrics_file, first, openmetrics=openmetrics, on_error=self._report)
 
     def sampled(self, *, is_last: bool = False) -> None:
-        """Writes the figures of a new sample, to each file unless its last write was less than the pause ago. With
-        `is_last` they are always written."""
+        """Writes the figures of a new sample to each file whose pause since its last write is over; with `is_last`, to
+        both."""
         now = self._clock()
         interval_s = 0.0 if now - self._began_at < YOUNG_S else self._interval_s
         if self._file is not None and (is_last or now - self._looked_at >= max(interval_s, self._pause_s)):
@@ -153,7 +153,7 @@ class StatsFile:
             self._file.append(line)
         except OSError as error:
             self._full_at = -inf  # the next line has all figures
-            lost = "what comes meanwhile is not in it" if self._file.is_open else "nothing more is written to it"
+            lost = "it misses what happens meanwhile" if self._file.is_open else "nothing more is written to it"
             self._report(f"cannot write {self._path}: {error.strerror}; {lost}")
 
     def _rotate(self) -> None:

@@ -1,4 +1,4 @@
-"""Finds out in which cgroup a host is, and whether leaves can be made there. Only reads."""
+"""Finds out in which cgroup a host is, and whether it can make leaves there. Writes nothing."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class CgroupDir(msgspec.Struct, frozen=True):
 def survey(
     pid: int | None = None, environ: Mapping[str, str] | None = None, tree: CgroupTree | None = None
 ) -> CgroupDir | Unavailable:
-    """Returns the cgroup in which this process (or `pid`) can make leaves, or the reason against it. Only reads."""
+    """Returns the cgroup in which this process (or `pid`) can make leaves, or why it cannot. Writes nothing."""
     tree, pid = tree or CgroupTree(), pid or os.getpid()
     environ = os.environ if environ is None else environ
     if environ.get(OPT_OUT, "") not in ("", "0"):

@@ -1,4 +1,4 @@
-"""Gives workers a cgroup (v2) leaf, if the host may write to a part of the hierarchy and their limits call for it.
+"""Gives a worker a cgroup (v2) leaf, if its limits need one and the host may write to a part of the hierarchy.
 
 With a leaf the kernel limits a whole process tree. The leaf also holds processes that left their session and their
 parents, and one write kills all its processes. Without leaves, sampling watches the limits. Nothing here raises an
@@ -86,8 +86,8 @@ class Cgroups:
             self.shortage = f"the kernel refused to pass {', '.join(sorted(missing))} on from {place.path}"
 
     def _enable(self, path: str, names: Iterable[str]) -> list[str]:
-        """Enables the controllers one by one, since the kernel refuses a line with one bad name. Returns the
-        enabled."""
+        """Enables the controllers one by one, since the kernel refuses a line with one bad name. Returns the names of
+        those that it enabled."""
         done = []
         for name in sorted(names):
             try:
@@ -112,12 +112,12 @@ class Cgroups:
                 _remove(self._tree, f"{self._place.path}/{name}")
 
     def is_needed(self, limits: Limits) -> bool:
-        """Whether a worker with these limits gets a leaf, which costs its start about 1.3 ms: a leaf has the controller
-        of one of its limits, or `processes` is limited.
+        """Whether a worker with these limits gets a leaf: if leaves have the controller of one of the limits, or if
+        `processes` is limited. A leaf adds about 1.3 ms to the worker's start.
 
-        A limit of `processes` is a limit against fork bombs. Without a leaf a bomb can be neither counted nor found
-        whole: its processes may live for less time than a read of the process table takes. All other use is counted,
-        and all other processes are found, by sessions, parents and environments."""
+        A limit of `processes` is for fork bombs. Without a leaf the processes of a bomb cannot all be counted or found:
+        they may live for less time than a read of the process table takes. All other use is counted, and all other
+        processes are found, by sessions, parents and environments."""
         is_enforced = {"memory": limits.rss_mb, "pids": limits.processes, "cpu": limits.cpu_percent}
         return limits.processes is not None or any(is_enforced[name] is not None for name in self.controllers)
 

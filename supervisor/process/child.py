@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
 
 OUTBOX_LIMIT = 4 * 1024 * 1024
-"""Bytes that may wait for a child that does not read. Beyond them every further send fails at once."""
+"""Maximum of bytes that wait for a child that does not read. Beyond it every further send fails at once."""
 PORTABLE_EXIT_POLL_S = 0.02
 RSS_SLACK = 1024 * 1024
 EXIT_FOLLOWS_S = 0.2
@@ -34,7 +34,7 @@ class ExitStatus(NamedTuple):
     """The exit status, or minus the number of the signal that ended it."""
     cpu_s: float
     rss_peak: int
-    """Bytes; 0 where the kernel's figure cannot be told from the host's own size."""
+    """In bytes; 0 if the kernel reports only the size of the host from which the process was forked."""
 
     def __str__(self) -> str:
         if self.code >= 0:
@@ -107,7 +107,7 @@ class Child:
         own = read_process(os.getpid())
         self._host_rss = own.rss + RSS_SLACK if own else 0
         self.pid = self._process.pid
-        """Also the number of the child's session and process group."""
+        """The pid, which is also the id of the child's session and process group."""
         self._identity: Identity | None = None
         self.stdin = PipeWriter(loop, to_child, outbox_limit) if stdin else None
         self.stdout = PipeReader(loop, from_child, on_stdout, on_mute or _nothing)
@@ -117,8 +117,8 @@ class Child:
 
     @property
     def identity(self) -> Identity:
-        """Known also after the exit. The first call reads /proc, in 0.02 ms, or in up to 1 ms while the kernel still
-        loads the program. If it cannot be read, the start time is 0."""
+        """The pid and start time, also after the exit; start time 0 if /proc cannot be read. The first call reads /proc
+        in 0.02 ms, or in up to 1 ms while the kernel still loads the program."""
         if self._identity is None:
             found = read_process(self.pid)
             if found is None:
@@ -236,4 +236,4 @@ def _pipe(opened: list[int]) -> tuple[int, int]:
 
 
 def _nothing() -> None:
-    """Ignores an end of file: the exit of the process counts."""
+    """Does nothing at an end of file: only the exit of the process counts."""

@@ -1,4 +1,4 @@
-"""Why a program did not start, or has ended: by the error number of the start, the exit status, the last of stderr."""
+"""Finds out why a program did not start, or why it ended: from the error number, the exit status, the end of stderr."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 KEPT = 64 * 1024
-"""Bytes. Stacks of Java and Go are long, and the error stands above them."""
+"""Number of bytes kept. Stacks of Java and Go are long, and the error stands above them."""
 LINES = 2000
-"""Most lines."""
+"""Maximum number of lines kept."""
 LINE_KEPT = 4096
-"""Bytes of a line."""
+"""Maximum number of bytes of a line."""
 LINE_SHOWN = 200
-"""Most characters of a line in a message."""
+"""Maximum number of characters of a line in a message."""
 
 
 class StderrTail:
-    """Keeps the last `KEPT` bytes, up to twice as many between two cuts. Nothing is decoded before it is asked for."""
+    """Keeps the last `KEPT` bytes, between two cuts up to twice as many. Decodes only lines that a caller asks for."""
 
     def __init__(self) -> None:
         self._kept = bytearray()
@@ -39,7 +39,7 @@ class StderrTail:
             self._is_cut = True
 
     def lines(self) -> list[str]:
-        """The last lines as they came, with their indentation: at most `LINES`, the last one perhaps not whole."""
+        """The last lines with their indentation: at most `LINES`; the last one may be incomplete."""
         lines = self._kept[-KEPT:].split(b"\n")
         if any(line.strip() for line in lines[1:]) and (self._is_cut or len(self._kept) > KEPT):
             del lines[0]
@@ -62,11 +62,11 @@ ERROR_LENGTH = 300
 """Maximum length of an error, in characters."""
 PLACE_LENGTH = 200
 LINES_TOLD = 2
-"""Number of last lines that are told of a program whose language is unknown."""
+"""Number of last lines that a message quotes if the program's language is unknown."""
 LINE_READ = 1000
 """Maximum number of characters of a line in which an error is looked for."""
 KILLED = frozenset({-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP})
-"""Exit statuses of a program that others have ended: an error that it wrote before is not the cause."""
+"""Exit statuses of a program that something else ended: an error that it wrote before is not the cause."""
 SHELL_STATUSES: dict[int | None, str] = {126: "cannot execute a program", 127: "cannot find a program"}
 """Exit statuses with which shells and `env` end for a program that they could not start."""
 LIBRARY_FOLDERS = frozenset({"node_modules", "site-packages", "dist-packages", "vendor", "zotext"})
@@ -74,8 +74,8 @@ LIBRARY_FOLDERS = frozenset({"node_modules", "site-packages", "dist-packages", "
 
 
 class ErrorReport(NamedTuple):
-    """How a language reports the error that ends a program. `pattern` matches all of it, and in the group `error` the
-    line that names the error; `frame` matches the file and the line of a frame. Both are compiled at their first use.
+    """How a language reports the error that ends a program. `pattern` matches the whole report, and its group `error`
+    the line that names the error; `frame` matches file and line of a frame. Both are compiled at their first use.
     """
 
     pattern: str
@@ -116,7 +116,7 @@ _GROUP_BORDER = re.compile(r"(?m)^ *(?:\| ?|\+.*)")
 
 
 class LastWords:
-    """The last words of one process. `str()` gives them as the end of a sentence; empty if it wrote nothing."""
+    """The last words of one process. `str()` returns them as the end of a sentence; empty if it wrote nothing."""
 
     def __init__(self, folder: str) -> None:
         self.tail = StderrTail()
@@ -126,7 +126,7 @@ class LastWords:
         self._folder = folder
 
     def ended(self, code: int | None) -> None:
-        """Takes note that the process has ended with this exit status, or is given up, with None."""
+        """Called when the process has ended with this exit status, or is given up (None)."""
         self._status = SHELL_STATUSES.get(code, "")
         if code not in KILLED:
             self.error = find_error(self.tail.lines(), self._folder, os.path.realpath(self._folder))
@@ -155,7 +155,7 @@ def find_error(lines: Iterable[str], *folders: str) -> str:
 
 
 def _place(frames: list[tuple[str, str]], folders: Iterable[str]) -> str:
-    """The innermost frame in the extension's own code, relative to its folder; else the innermost of all."""
+    """The innermost frame in the extension's own code, relative to its folder; without one the innermost frame."""
     for file, line in frames:
         inside = next((file[len(folder) :] for folder in folders if file.startswith(f"{folder}/")), "")
         path = os.path.normpath(inside.lstrip("/") or file)
@@ -188,7 +188,7 @@ def spawn_reason(program: str, cwd: str, error: Exception) -> str:
 
 
 def _interpreter(path: str) -> str:
-    """Names the program that has to run this file, with the carriage return that a Windows editor may have left."""
+    """Names the interpreter in the file's first line, with the carriage return that a Windows editor may have left."""
     try:
         with open(path, "rb") as file:
             first = file.readline(LINE_READ).decode("utf-8", "replace").rstrip("\n")

@@ -1,5 +1,5 @@
-"""The limit of open descriptors: raised for many workers, divided between them and the host, and given to children as
-the user has set it."""
+"""The limit of open descriptors: raises it for many workers, divides it between them and the host, and gives children
+the limit that the user has set."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SPARE = 48
 """Descriptors that no worker may take, so that the host can still serve clients, take samples and stop: at most a
 quarter of the limit."""
 OF_CLIENTS = 4
-"""Divisor of the spare descriptors: clients leave this part of them to the host."""
+"""Divisor of the spare descriptors: clients leave a quarter of them to the host."""
 
 LEAST = 32
-"""Descriptors without which nothing can be served."""
+"""Minimum number of descriptors with which a host can serve."""
 
 
 class _Known:
@@ -68,7 +68,7 @@ def soft_limit() -> int:
 
 
 def advice() -> str:
-    """The limit to raise, for a person who has read that too many files are open."""
+    """Says which limit to raise, as a hint to a message about too many open files."""
     to = f" to {_Known.wanted}" if _Known.wanted > soft_limit() else ""
     return f"raise ulimit -n{to}, now {soft_limit()}"
 
@@ -110,8 +110,8 @@ def require_free(descriptors: int = OF_WORKER) -> None:
 
 @contextmanager
 def users_limit() -> Iterator[None]:
-    """A child that is started in this block gets the soft limit that this process was started with. In the block few
-    descriptors can be opened, perhaps none."""
+    """A child that is started in this block gets the soft limit with which this process was started. Within the block
+    the host can open few descriptors, or none."""
     if _Known.raised_from is None:
         yield
         return
@@ -124,7 +124,7 @@ def users_limit() -> Iterator[None]:
 
 
 def give_users_limit(pid: int) -> None:
-    """Gives a child that was started outside of `users_limit` that limit (Linux). The child already runs."""
+    """Gives the user's limit to a running child that was started outside of `users_limit` (Linux)."""
     if _Known.raised_from is not None and hasattr(resource, "prlimit"):
         try:
             hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]

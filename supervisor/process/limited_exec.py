@@ -1,8 +1,8 @@
 """A program: sets the limits of its own process, then becomes another program with the same environment.
 
-It takes the place of the shell of `spawn_limits` if a variable has a name that shells drop. Arguments: most open files,
-most bytes of a file, the file to join a cgroup by (each may be empty), `=` and the value of LC_CTYPE or nothing, then
-the program and its arguments. Imports nothing of zot, and runs with `python -I -S`.
+It replaces the shell of `spawn_limits` if a variable has a name that shells drop. Arguments: maximum of open files,
+maximum size of a file in bytes, the file by which to join a cgroup (each may be empty), `=` and the value of LC_CTYPE
+(or an empty argument), then the program and its arguments. Imports nothing of zot, runs with `python -I -S`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ def main(open_files: str, file_bytes: str, join_file: str, lc_ctype: str, *argv:
             if value:
                 resource.setrlimit(kind, (int(value), int(value)))
         except (OSError, ValueError, OverflowError):
-            _warn(f"could not limit {what} to {shown}; goes on without")
+            _warn(f"could not limit {what} to {shown}; continues without")
     if join_file:
         try:
             with open(join_file, "w") as file:
                 file.write(f"{os.getpid()}\n")
         except OSError:
-            _warn(f"could not join the cgroup {os.path.dirname(join_file)}; goes on outside")
+            _warn(f"could not join the cgroup {os.path.dirname(join_file)}; continues outside")
     # Python has changed these in its own process, and the program would inherit that.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)

@@ -16,9 +16,9 @@ READ_PAUSE = 4.0
 """Minimum pause between two reads, as a multiple of the last read's duration: reads then take at most a fifth of the
 host's time, even when a hundred extensions end at a hundred different moments."""
 REAPED_AT_ONCE = 200
-"""Most orphans that are collected in one pass of the loop, in about a millisecond."""
+"""Maximum number of orphans that are collected in one pass of the loop, in about a millisecond."""
 REAP_AGAIN_S = 0.02
-"""Seconds until orphans are looked for again, while the end of a child of the host's own hides them."""
+"""Seconds until the next look for orphans, while the end of the host's own child hides them."""
 
 
 class SharedProcessTable:
@@ -61,7 +61,7 @@ class SharedProcessTable:
         return self.is_subreaper
 
     def has_no_orphans(self) -> bool:
-        """Returns True if our children have left no orphans. Returns False if they have, or if that is not known. The
+        """Returns True if our children have left no orphans. Returns False if they have, or if that is unknown. The
         kernel gives an orphan to its subreaper before it reports the parent's end. A list of our children takes
         0.05 ms; a read of the whole process table takes a hundred times as long."""
         if not self.is_subreaper:
@@ -70,8 +70,8 @@ class SharedProcessTable:
         return ours is not None and self._loop.children.issuperset(ours)
 
     def has_only(self, children: Iterable[int]) -> bool:
-        """Returns True if these children of ours have no children, and none of ours has left orphans: then the former
-        have no descendants. Returns False if they have some, or if that is not known."""
+        """Returns True if these children have no descendants: they have no children, and no child of this host has left
+        orphans. Returns False if they have some, or if that is unknown."""
         return self.has_no_orphans() and not any(children_of(pid) != set() for pid in children)
 
     def due(self, wanted: float) -> float:
@@ -125,8 +125,8 @@ class SharedProcessTable:
 
 def collect_orphans(loop: Loop, most: int = REAPED_AT_ONCE) -> float | None:
     """Collects at most `most` ended orphans. Returns the seconds after which to call it again; None if no orphan has
-    ended. The exit status of a child of the host's own is left to its owner: while that child is the first that the
-    kernel reports, orphans behind it wait."""
+    ended. Leaves the exit status of the host's own child to its owner: while the kernel reports that child first,
+    orphans behind it wait."""
     for _ in range(most):
         try:
             found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)

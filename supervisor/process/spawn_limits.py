@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 SHELL = "/bin/sh"
 BLOCK = 512
-"""Bytes. The unit of `ulimit -f` in POSIX, and in dash, busybox and bash when they are called `sh`."""
+"""Unit of `ulimit -f` in bytes: in POSIX, and in dash, busybox and bash when they are called `sh`."""
 MIB = 1024 * 1024
-JOIN = '{ echo $$ > "$0"; } 2>/dev/null || echo "zot: could not join the cgroup ${0%/*}; goes on outside" >&2'
+JOIN = '{ echo $$ > "$0"; } 2>/dev/null || echo "zot: could not join the cgroup ${0%/*}; continues outside" >&2'
 RUN = 'exec "$@"'
 SHELL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 LIMITED_EXEC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "limited_exec.py")
@@ -51,7 +51,7 @@ class Confinement(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, limits: Limits, join_file: Path | None = None) -> Confinement:
-        """Takes from `limits` what the kernel enforces per process: `open_files` and `file_mb`."""
+        """Takes the limits that the kernel enforces for each process: `open_files` and `file_mb`."""
         file_bytes = None if limits.file_mb is None else int(limits.file_mb * MIB)
         return cls(limits.open_files, file_bytes, join_file)
 
@@ -85,7 +85,7 @@ def launch(argv: Sequence[str], confinement: Confinement, *, cwd: str, env: Mapp
 
 
 def limit_command(argv: Sequence[str], confinement: Confinement, env: Mapping[str, str]) -> list[str]:
-    """Returns `argv` after a shell, or Python, that sets the limits. Pure. The program must be an absolute path. The
+    """Returns `argv` behind a shell, or Python, that sets the limits. Pure. The program must be an absolute path. The
     shell gets names and arguments as its own arguments, so it never reads them as commands. If a limit cannot be set,
     a line is written to standard error and the program still starts. No value of `env` is among the arguments, which
     all users may read."""
@@ -106,7 +106,7 @@ def limit_command(argv: Sequence[str], confinement: Confinement, env: Mapping[st
 
 def _limit(flag: str, value: int, what: str) -> str:
     """Sets the soft and the hard limit, so that the child cannot raise it again."""
-    return f'ulimit -{flag} {value} 2>/dev/null || echo "zot: could not limit {what} to {value}; goes on without" >&2'
+    return f'ulimit -{flag} {value} 2>/dev/null || echo "zot: could not limit {what} to {value}; continues without" >&2'
 
 
 def _python(confinement: Confinement) -> list[str]:

@@ -25,7 +25,7 @@ class Patience(msgspec.Struct, frozen=True):
         return self.ask + self.term + self.kill
 
     def lasts(self, stage: StopStage) -> float:
-        """Returns how many seconds this stage lasts while the tree does not end."""
+        """Returns the maximum of seconds that this stage lasts."""
         match stage:
             case StopStage.ASKED:
                 return self.hint
@@ -38,7 +38,7 @@ class Patience(msgspec.Struct, frozen=True):
 
 
 class StopStage(Enum):
-    """How far the stopping of one tree has gone."""
+    """The stages in which a process tree is stopped."""
 
     ASKED = "asked"
     HINTED = "hinted"

@@ -55,8 +55,8 @@ def read_process(pid: int) -> Process | None:
 
 
 def is_alive(identity: Identity) -> bool:
-    """Whether exactly this process runs. A zombie does not. If no descriptor is left to look with, it counts as running
-    while its pid is in use."""
+    """Whether this process, and no later one with its pid, runs. A zombie does not run. If no descriptor is left to
+    read its start time, it counts as running while its pid is in use."""
     try:
         found = read_stat(identity.pid) if ON_LINUX else _read_portable(identity.pid)
     except OSError:
@@ -75,8 +75,8 @@ def _is_in_use(pid: int) -> bool:
 
 
 def read_stat(pid: int) -> Process | None:
-    """Returns one process on Linux, or None if it does not exist. Raises `OSError` if no descriptor is left to read
-    with, since the process may well exist."""
+    """Returns one process on Linux, or None if it does not exist. Raises `OSError` if no descriptor is left for the
+    read: the process may exist."""
     try:
         fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -146,7 +146,7 @@ class ProcessTable:
 
     @classmethod
     def read(cls) -> ProcessTable:
-        """Reads all processes. Raises `OSError` if no descriptor is left to read with."""
+        """Reads all processes. Raises `OSError` if no descriptor is left for the read."""
         if ON_LINUX:
             pids, read = [int(name) for name in os.listdir("/proc") if name.isdigit()], read_stat
         else:
@@ -215,7 +215,7 @@ def count_open_files(pid: int) -> int | None:
 
 
 def send_signal(target: Identity, number: signal.Signals) -> bool:
-    """Signals exactly this process. Returns False if it is gone, even if another process has its pid now."""
+    """Signals this process. Returns False if it has ended, even if another process has its pid now."""
     if hasattr(os, "pidfd_open"):
         try:
             fd = os.pidfd_open(target.pid)

@@ -153,10 +153,9 @@ class Teardown:
         shared_table: SharedProcessTable | None = None,
     ) -> None:
         """`first` is ASKED, TERMINATED (begin with SIGTERM) or KILLED (begin with SIGKILL). `adopted` returns the
-        orphans that belong to an owner. `known` has the processes that an earlier teardown found, `patience_with` the
-        patience with some of them in the place of `patience`. Signals wait for the
-        next pass of the loop: descendants must be found before a signal scatters them, and then one read of the process
-        table serves all teardowns of this pass."""
+        orphans that belong to an owner. `known` has the processes that an earlier teardown found; `patience_with` has
+        the owners whose patience is not `patience`. Signals wait for the next pass of the loop: descendants must be
+        found before a signal scatters them, and one read of the table then serves all teardowns of this pass."""
         self._loop = loop
         self._on_over = on_over
         self._adopted = adopted
@@ -256,25 +255,24 @@ class Teardown:
             self._on_over()
 
     def _not_before(self) -> float:
-        """Returns the earliest time of a read that is new enough. A table that was read in this pass is new enough,
-        however long the read took."""
+        """The time before which a read of the table is too old. A read in this pass is new enough, even a slow one."""
         return max(self._changed_at, min(self._loop.clock() - POLL_S / 2, self._loop.pass_time))
 
     def _is_all_gone(self) -> bool:
-        """Whether all children have ended and left no orphans. Does not read the whole process table; False if that
-        would be needed."""
+        """Whether all children have ended and left no orphans, as far as that is known without a read of the whole
+        process table; else False."""
         is_gone = all(target.is_over or target.is_gone for target in self._targets)
         return is_gone and self._shared_table.has_no_orphans()
 
     def _is_each_alone(self) -> bool:
-        """Whether all children live, without descendants. Does not read the process table; False if it would have
-        to."""
+        """Whether all children live, without descendants, as far as that is known without a read of the whole process
+        table; else False."""
         if any(target.others or not target.child.is_running for target in self._targets):
             return False
         return self._shared_table.has_only(target.child.pid for target in self._targets)
 
     def _observe(self) -> bool:
-        """Finds the descendants again, and keeps the known ones that still live. False if the table cannot be read."""
+        """Updates the known descendants: adds new ones, removes ended ones. False if the table cannot be read."""
         now = self._loop.clock()
         if self._observed_at >= self._not_before():
             return True
@@ -307,8 +305,7 @@ def stop_all(
     """Stops the children of all owners, with all their descendants, and returns the owners whose processes could not be
     killed.
 
-    Takes at most `patience.ask + patience.term` seconds, of the longest patience that is given, for any number of
-    owners; no time with `at_once`.
+    SIGKILL comes after at most `ask + term` seconds of the longest patience, for any number of owners, or `at_once`.
     """
     first = StopStage.KILLED if at_once else StopStage.ASKED
     teardown = Teardown(

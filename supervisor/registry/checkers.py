@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from supervisor.registry.registration import Tool
 
 PROGRAM = (sys.executable, "-P", str(Path(__file__).with_name("checker_main.py")))
-"""The library that it imports may lie in the user's own folder of packages, which -I would leave out."""
+"""Not -I: the checker's library may lie in the user's own folder of packages, which -I leaves out."""
 CHECKERS = 2
-"""Most processes at the same time. The second one is started when two extensions need one at the same time."""
+"""Maximum number of processes at the same time. The second one starts when two extensions need a check at once."""
 START_S = 30.0
-"""Seconds in which a checker must come up."""
+"""Maximum of seconds until a checker is ready."""
 ANSWER_S = 5.0
 """Seconds for one check. A checker that has a processor ends itself after one second of its time; this limit is for a
 machine that is busy, or a checker that hangs."""
 BROKEN_OFF_LIMIT = 5
-"""Schemas of one extension whose checks may be broken off; after that no schema of this extension is checked here. So
-an extension that registers ever new schemas takes these seconds only once."""
+"""Maximum number of schemas of one extension whose checks are stopped early; after that no schema of this extension is
+checked here. So an extension that keeps registering new schemas costs these seconds only once."""
 REQUEST_LIMIT = 64 * 1024 * 1024
-"""Bytes that may wait for one checker."""
+"""Maximum of bytes that wait for one checker."""
 ANSWER_LIMIT = 64 * 1024
-"""Bytes."""
+"""Maximum of an answer in bytes."""
 
 
 class _Answer(msgspec.Struct):
@@ -202,7 +202,7 @@ class Checkers:
         """Why no checker gets this check; "" if one does."""
         broken_off = self._broken_off.get(check.extension, {})
         if hash(check.schema) not in broken_off and len(broken_off) >= BROKEN_OFF_LIMIT:
-            return f"the checks of {BROKEN_OFF_LIMIT} of its schemas had to be broken off"
+            return f"the checks of {BROKEN_OFF_LIMIT} of its schemas had to be stopped"
         return broken_off.get(hash(check.schema), "")
 
     def cancel_pending(self, reason: str) -> None:

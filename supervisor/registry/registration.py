@@ -25,9 +25,9 @@ COMMANDS_LIMIT = 500
 COMMAND_NAME = re.compile(r"[\w-](?:[^\s/]*[\w-])?")
 COMMAND_NAME_LIMIT = 128
 DESCRIPTION_LIMIT = 64 * 1024
-"""Characters."""
+"""Maximum number of characters of a description."""
 SCHEMA_LIMIT = 256 * 1024
-"""Bytes."""
+"""Maximum of a schema in bytes."""
 SCHEMA_VALUES = 20_000
 """Values in a schema, lists and objects included. Each takes a few millionths of a second, while all others wait."""
 SCHEMA_DEPTH = 100

@@ -63,20 +63,20 @@ class Registry:
         """Sizes that count towards `REGISTERED_LIMIT`, by tool, and by command with its slash."""
 
     def add_tool(self, frame: frames.RegisterTool) -> bool:
-        """Adds a tool. Returns False if the tool is left out; the reason is then reported."""
+        """Adds a tool. Returns False if the tool is skipped; the reason is then reported."""
         size = 0 if frame.schema is UNSET else len(frame.schema)
         if not self._gate.admits(self._loop.pass_time, size + OVERHEAD):
-            self._warn("registrations", "registers tools without end; the rest are left out")
+            self._warn("registrations", "registers tools without end; the rest are skipped")
             return False
         if frame.name in self.tools:
             self._warn(f"tool {frame.name}", f"registered the tool {frame.name!r} again; the newer one counts")
         elif len(self.tools) >= TOOLS_LIMIT:
-            self._warn("tools", f"registered more than {TOOLS_LIMIT} tools; the rest are left out")
+            self._warn("tools", f"registered more than {TOOLS_LIMIT} tools; the rest are skipped")
             return False
         try:
             tool = judge_tool(frame)
         except RegistrationError as error:
-            self._warn(f"tool {frame.name}", f"{error}; the tool is left out")
+            self._warn(f"tool {frame.name}", f"{error}; the tool is skipped")
             return False
         if not self._fits(tool.name, size + len(tool.description)):
             return False
@@ -88,7 +88,7 @@ class Registry:
         if sum(self._sizes.values()) - self._sizes.get(key, 0) + size > REGISTERED_LIMIT:
             self._warn(
                 "registered",
-                f"its schemas and descriptions have more than {REGISTERED_LIMIT} bytes; the rest are left out",
+                f"its schemas and descriptions have more than {REGISTERED_LIMIT} bytes; the rest are skipped",
             )
             return False
         self._sizes[key] = size
@@ -105,10 +105,10 @@ class Registry:
     def add_command(self, frame: frames.RegisterCommand) -> bool:
         """Adds a command. Returns False if the command is left out; the reason is then reported."""
         if (fault := command_name_fault(frame.name)) is not None:
-            self._warn("command", f"command {frame.name[:80]!r} is left out: {fault}")
+            self._warn("command", f"command {frame.name[:80]!r} is skipped: {fault}")
             return False
         if len(self.commands) >= COMMANDS_LIMIT:
-            self._warn("commands", f"registered more than {COMMANDS_LIMIT} commands; the rest are left out")
+            self._warn("commands", f"registered more than {COMMANDS_LIMIT} commands; the rest are skipped")
             return False
         description = (frame.description or "")[:DESCRIPTION_LIMIT]
         if frame.name not in self.commands:

@@ -30,7 +30,7 @@ QUIET_S = 0.2
 SHARE = 0.02
 """Fraction of one core that scanning may use on average."""
 FILES_LIMIT = 5000
-"""Most files of one extension that are watched. Further files are not watched."""
+"""Maximum number of files of one extension that are watched. Further files are not watched."""
 DEPTH_LIMIT = 20
 NOT_ENTERED = frozenset(
     {"node_modules", "__pycache__", "data", "venv", "target", ".git", ".hg", ".svn", ".venv", ".idea", ".vscode"}
@@ -40,8 +40,8 @@ NOT_WATCHED = ("*.pyc", "*.log", "*.tmp", "*.sw[a-p]", "*.swx", "*~", ".#*", "#*
 `data_dir.is_state`."""
 SELF_MADE_S = 1.0
 SELF_MADE_TIMES = 5
-"""If a file changes within `SELF_MADE_S` seconds of the reload that it caused, this many times in a row, the extension
-itself writes it. The file is then no longer watched, or the reloads would never end."""
+"""Number of times in a row that a file changes within `SELF_MADE_S` seconds of the reload that it caused before it
+counts as written by the extension itself. It is then no longer watched: the reloads would never end."""
 
 
 class FileStamp(NamedTuple):
@@ -66,7 +66,7 @@ def _files(folder: str, prefix: str, depth: int, left: list[int]) -> Iterator[tu
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
     except OSError:
-        return  # missing or not readable: counts as empty
+        return  # a missing or unreadable folder counts as empty
     for entry in found:
         try:
             status = entry.stat()  # follows a symlink to its target
@@ -91,9 +91,9 @@ def difference(before: Mapping[str, FileStamp], now: Mapping[str, FileStamp]) ->
 class FileWatcher:
     """Scans from `start` until `stop`. `folders` returns the present folder of each extension by name. `on_change` gets
     the name of an extension and its changed files, `QUIET_S` seconds after the last change. `parents` are folders that
-    contain extension folders. `on_folders` is called when a manifest or an `extension.mjs` in one of these extension
-    folders, or one of the `files`, appears, disappears or changes. `say` gets the name of an extension and a line for
-    the user."""
+    contain extension folders. `on_folders` is called when one of the `files`, or a manifest or an `extension.mjs` in
+    one of these extension folders, appears, disappears or changes. `say` gets the name of an extension and a line
+    for the user."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class FileWatcher:
         self._listed_before: dict[str, FileStamp] = {}
 
     def start(self) -> None:
-        """Takes the present files as unchanged, and begins to scan."""
+        """Begins to scan. Only later changes of the files count."""
         if self._timer is None:
             self._listed = self._listed_before = self._list()
             self._add_new()

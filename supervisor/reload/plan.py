@@ -4,9 +4,9 @@ A reload starts a new generation beside the current one. When all workers of the
 in one step; the old workers finish their pending requests and are stopped. If anything goes wrong before that, the old
 generation stays.
 
-The agent can reload the extensions of one dialect (`plan_dialect`). All others are then left alone. A version that may
-not run, or cannot be read, replaces nothing. And nothing that guards is stopped, whether its files are gone or it is
-disabled: the agent could get rid of its own guards that way.
+The agent can reload the extensions of one dialect (`plan_dialect`); all others stay as they are. A version that may not
+run, or cannot be read, replaces nothing. A guard is never stopped, even if its files are gone or it is disabled:
+otherwise the agent could remove its own guards.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ class Keep(msgspec.Struct, frozen=True):
 
     reason: str
     is_waiting: bool = False
-    """Only until the user trusts its files as they are now."""
+    """True if it stays only until the user trusts its present files."""
 
 
 class Skip(msgspec.Struct, frozen=True):
-    """A folder that belongs to no running extension is not started."""
+    """A folder that belongs to no running extension, and is not started."""
 
     reason: str
     is_waiting: bool = False
-    """Only until the user trusts it."""
+    """True if it is skipped only until the user trusts it."""
 
 
 Plan = Start | Replace | Stop | Keep | Skip
@@ -76,8 +76,8 @@ class KnownExtension(msgspec.Struct, frozen=True):
 
 
 def plan_one(known: KnownExtension, read: Manifest | FoundExtension | ManifestError) -> Plan:
-    """The plan for one extension whose manifest has been read again from its folder; or of an MCP server the whole of
-    it, from its file."""
+    """The plan for one extension. `read` is its manifest, read again from its folder; of an MCP server, the extension,
+    read again from its file; or the fault."""
     name = known.found.manifest.name
     if known.found.link is not None:
         return Keep(ONLY_ITS_PROGRAM)
@@ -97,7 +97,7 @@ def plan_one(known: KnownExtension, read: Manifest | FoundExtension | ManifestEr
 
 def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tuple[str, Plan]]:
     """The plans by name: first for the extensions that the host has, then for new ones. An extension that cannot be
-    read is kept. An extension that is disabled or missing is stopped. The embedding program's are left alone."""
+    read is kept. An extension that is disabled or missing is stopped. Extensions of the embedding program are kept."""
     known = list(known)
     taken = {extension.found.manifest.name for extension in known if extension.found.link is not None}
     known = [extension for extension in known if extension.found.link is None]
@@ -130,7 +130,7 @@ def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tupl
 
 
 def _skipped(found: FoundExtension, by_folder: Mapping[Path, SkippedExtension]) -> SkippedExtension | None:
-    """Why an extension was not found; None if nothing says so. A file that cannot be read is about all its servers."""
+    """Why an extension was not found; None if that is unknown. A fault of a file of servers is about all of them."""
     whole = None if found.mcp_file is None else by_folder.get(found.mcp_file)
     return by_folder.get(found.place) or whole
 
@@ -159,7 +159,7 @@ def plan_dialect(
     skipped = [each for each in discovery.skipped if each.folder in places or is_of(each, dialect, parents)]
     faulty = {each.folder for each in skipped if each.is_error}
     kept = {each.found.manifest.name for each in mine if each.found.place in faulty}
-    """Their own files are not to be run: one of the same name elsewhere does not take their place either."""
+    """Extensions whose present files must not run: an extension of the same name elsewhere must not replace them."""
     found = [each for each in discovery.found if each.manifest.dialect == dialect and each.manifest.name not in kept]
     taken = [each.manifest.name for each in found if each.manifest.name in others]
     free = tuple(each for each in found if each.manifest.name not in others)
@@ -180,7 +180,7 @@ def is_of(skipped: SkippedExtension, dialect: str, parents: Collection[Path]) ->
 
 
 def hold_reason(extension: Extension) -> str:
-    """Why only a person may stop an extension; "" if the agent may: it guards nothing."""
+    """Why only a person may stop an extension; "" if the agent may, since it guards nothing."""
     manifest = extension.manifest
     if manifest.required:
         return "it is required"

@@ -48,13 +48,13 @@ if TYPE_CHECKING:
     Plans = Sequence[tuple[str, Plan]]
 
 OF_ALL_LIMIT = 2
-"""Most reloads of all extensions at the same time. The second one starts over with the present files. More reloads, as
-from many signals in a row, would only start workers that are replaced before they get a request."""
+"""Maximum number of reloads of all extensions at the same time. The second one starts over with the present files. More
+reloads, as from many signals in a row, would only start workers that are replaced before they get a request."""
 
 
 class Rounds:
-    """Runs at most `limit` reloads of one kind at the same time. Calls beyond that share one more reload, which begins
-    when one of the running reloads has ended. `begin_one` begins a reload; once `is_over` no reload begins."""
+    """Runs at most `limit` reloads of one kind at the same time. Further calls share one more reload, which begins when
+    one of the running reloads has ended. `begin_one` begins a reload. After `is_over` no reload begins."""
 
     def __init__(self, begin_one: Callable[[AllDone], None], limit: int, *, is_over: Callable[[], bool]) -> None:
         self._begin_one = begin_one
@@ -92,8 +92,8 @@ def _tell_all(waiting: Sequence[AllDone], outcomes: tuple[ReloadOutcome, ...]) -
 class Reloader:
     """Reloads the extensions of one supervisor.
 
-    `may_run(found, old manifest)` returns a new version as it may run, or why it may not. `rediscover` finds all
-    extensions again; without it, only the manifests of the host's extensions are read again.
+    `may_run(found, old manifest)` returns the new version with its admission, or why it may not run. `rediscover` finds
+    all extensions again; without it, only the manifests of the host's extensions are read again.
     """
 
     def __init__(
@@ -123,9 +123,9 @@ class Reloader:
         self._plan_all(partial(self._carry_out_all, done=done))
 
     def reload_with_session(self, done: AllDone) -> None:
-        """Reloads the extensions whose dialect wants that when another session takes the place of the host's. `done`
-        gets their outcomes in a later pass, as in `begin`: when each is ready or has failed. While such a reload runs,
-        further calls share one more."""
+        """Reloads the extensions whose dialect wants a reload when another session replaces the present one. `done`
+        gets their outcomes in a later pass, when each is ready or has failed. While such a reload runs, further calls
+        share one more."""
         self._with_session.begin(done)
 
     def _begin_with_session(self, done: AllDone) -> None:
@@ -152,8 +152,8 @@ class Reloader:
 
     def begin_dialect(self, dialect: str, parents: Collection[Path], done: DialectDone) -> None:
         """Reloads the extensions of one dialect for the agent, see `plan_dialect`, and starts new ones. All others stay
-        as they are. `done` gets the outcomes in a later pass, and those of extensions that do not run as they are now
-        only until the user trusts them. Needs `rediscover`."""
+        as they are. In a later pass `done` gets all outcomes, and the set of those that wait until the user trusts the
+        extension. Needs `rediscover`."""
 
         def discovered(discovery: Discovery | None) -> None:
             extensions = self._supervisor.extensions

@@ -1,8 +1,8 @@
 """Admits extensions of one dialect by their content alone, in a host whose agent may write such extensions itself.
 
-A user's consent to a run (`--trust-project`, `--ext`, a yes on the terminal) is about the content that was there when
-the host started. No person has seen content that the agent writes afterwards: it runs only once it is on record as
-trusted. So only the user decides about new content, whatever the flags of the run are.
+A user's consent to a run (`--trust-project`, `--ext`, a yes on the terminal) holds for the content at the start of the
+host. No person has seen content that the agent writes later: it runs only when the trust store has it. So only the user
+decides about new content, whatever flags the run has.
 """
 
 from __future__ import annotations
@@ -27,19 +27,18 @@ if TYPE_CHECKING:
 
 
 class StrictAdmission:
-    """Judges the extensions of `dialect`; all others are left as they are. Their seals last: a process that ended is
-    not started again from files that have changed meanwhile."""
+    """Judges the extensions of `dialect`; all others are left as they are. The seals hold for each later start: a
+    process that ended is not restarted from changed files."""
 
     def __init__(self, home: Path, dialect: str, copy: ProjectCopy | None = None) -> None:
         self.dialect = dialect
         self._store = TrustStore(home, copy=copy)
         self._consented: dict[tuple[str, str], str] = {}
-        """By the key of the place and the name: the hash of content that the user lets run in this host only."""
+        """The hash of content that the user lets run in this host only, by the key of the place and the name."""
 
     def first(self, discovery: Discovery) -> Steps[Discovery]:
-        """The extensions that the start of the host has found and admitted. Remembers the content of those that run by
-        consent. An extension that cannot be read in full starts once only, and its later versions need a record.
-        """
+        """The extensions that the start of the host has found and admitted. Remembers the content of each that runs by
+        consent. An extension that cannot be read in full starts only once, and its later versions need a record."""
         found = []
         for each in discovery.found:
             kept = (yield from self._remembered(each)) if self._is_judged(each) else each
@@ -57,8 +56,8 @@ class StrictAdmission:
         return replace(found, seal=seal.for_good(_absolute_link(found, seal)))
 
     def again(self, discovery: Discovery) -> Steps[Discovery]:
-        """The extensions that a later discovery has found and admitted. An extension that is neither on record nor as
-        it was at the start of the host is among the skipped ones."""
+        """The extensions that a later discovery has found and admitted. Skips an extension that has no record and has
+        changed since the start of the host."""
         allowance = Allowance()
         found, skipped = [], [self._in_short(each) for each in discovery.skipped]
         for each in discovery.found:
@@ -70,7 +69,7 @@ class StrictAdmission:
         return Discovery(tuple(found), tuple(skipped))
 
     def may_run(self, found: FoundExtension) -> Steps[FoundExtension | str]:
-        """A new version as it may run, or why it may not."""
+        """The new version with its seal, or why it may not run."""
         judged = yield from self._judge(found, Allowance())
         return judged.text if isinstance(judged, SkipReason) else judged
 
@@ -92,7 +91,7 @@ class StrictAdmission:
         return judged.why_not
 
     def _in_short(self, skipped: SkippedExtension) -> SkippedExtension:
-        """Without advice that has no effect here."""
+        """The skipped extension without advice that has no effect here."""
         found = skipped.untrusted
         if found is None or not self._is_judged(found):
             return skipped
@@ -100,19 +99,19 @@ class StrictAdmission:
 
 
 def _key(found: FoundExtension) -> tuple[str, str]:
-    """The name counts, too: a link could give an extension that of another one, whose place it would take."""
+    """Includes the name: a link could give an extension the place of another one, which it would then replace."""
     return key_of(found.place), found.manifest.name
 
 
 def _seal_extension(found: FoundExtension, seal: Seal) -> FoundExtension | SkipReason:
-    """The extension, whose files are trusted; or why it does not run."""
+    """The extension with its seal, for trusted files; or why it does not run."""
     unseen = _absolute_link(found, seal)
     return SkipReason(unseen) if unseen else replace(found, seal=seal.for_good())
 
 
 def _absolute_link(found: FoundExtension, seal: Seal) -> str:
-    """Names an absolute link among the files of an extension; "" without one. Its target is no file of the extension:
-    it may be anything by now."""
+    """The name of an absolute link among the files of an extension; "" without one. The target is not a file of the
+    extension, and may have changed."""
     link = seal.absolute_link(os.path.realpath(found.folder))
     why = "is an absolute link, and its target was not checked; put the file itself in its place"
     return f"{link} {why}" if link else ""

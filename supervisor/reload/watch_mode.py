@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from wire.control import ReloadOutcome
 
 OF_SOURCE = "/source"
-"""Ends the name under which the source of an extension is watched. The name of an extension contains no slash."""
+"""End of the name under which the source of an extension is watched. The name of an extension contains no slash."""
 FILES_NAMED = 3
-"""Most changed files that a line of the log names."""
+"""Maximum number of changed files that a line of the log names."""
 
 
 def parents_of(project: Path, home: Path) -> tuple[Path, ...]:
@@ -32,7 +32,7 @@ def parents_of(project: Path, home: Path) -> tuple[Path, ...]:
 
 
 def mcp_files(project: Path | None, home: Path, named: Iterable[str]) -> tuple[Path, ...]:
-    """The files in which `discover` looks for MCP servers. Without a project only the named ones."""
+    """The files in which `discover` looks for MCP servers; without a project, only the `named` files."""
     found = () if project is None else (project / PROJECT_FILE, home / USER_FILE)
     return (*(Path(path).expanduser().absolute() for path in named), *found)
 
@@ -46,10 +46,9 @@ def watch(
     files: Iterable[Path] = (),
 ) -> FileWatcher:
     """Begins to watch and returns the watcher. The caller stops the watcher before the supervisor. `parents` are
-    folders that contain extension folders, `files` those of MCP servers: of one that changes, only the servers whose
-    entries have changed are reloaded. `say` gets lines for the user about skipped folders, about files that are no
-    longer watched, and about installed extensions whose source has changed: the copy runs. All other outcomes have
-    notices."""
+    folders that contain extension folders, `files` are files of MCP servers: only servers whose entries changed are
+    reloaded. `say` gets lines for the user about skipped folders, about files that are no longer watched, and about
+    installed extensions whose source has changed: zot runs the installed copy. All other outcomes have notices."""
     sources = _Sources(supervisor, say)
     skips = _Skips(say)
 
@@ -106,8 +105,8 @@ def _of_program(extension: Extension, files: Iterable[str]) -> list[str]:
 
 
 def _has_new_entry(extension: Extension) -> bool:
-    """Whether this is an MCP server that its file describes otherwise now. A faulty entry, and one that is gone or
-    disabled, are `catch_up`'s."""
+    """Whether this is an MCP server whose entry in its file has changed. False for a faulty, removed or disabled entry:
+    `catch_up` handles these."""
     if extension.found.kind.has_folder:
         return False
     from supervisor.discovery.mcp.servers import is_same, read_again  # it is loaded: this server is from there
@@ -120,7 +119,7 @@ def _has_new_entry(extension: Extension) -> bool:
 
 
 class _Skips:
-    """Tells of the folders that are skipped. They are found again with each change of another one, and told once."""
+    """Reports each skipped folder once, although each change of another folder finds it again."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
@@ -136,14 +135,14 @@ class _Skips:
 
 
 class _Sources:
-    """The folders from which the extensions of a host were installed. Tells once of each change until the extension is
+    """The folders from which the extensions of a host were installed. Reports a change once until the extension is
     reloaded."""
 
     def __init__(self, supervisor: Supervisor, say: Callable[[str], None]) -> None:
         self._supervisor = supervisor
         self._say = say
         self._known: dict[str, tuple[Path, Path | None]] = {}
-        """The folder and the source of each extension, by name. Its record is not read at each scan."""
+        """The folder and the source of each extension, by name, so that its record is not read at each scan."""
         self._told: set[str] = set()
 
     def folders(self) -> dict[str, Path]:

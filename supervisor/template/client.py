@@ -23,14 +23,14 @@ DEATHS = 3
 
 
 class Template:
-    """A template, started at the first request or by `start`. It is stopped as a child is, by a `Teardown`.
+    """A template, started at the first request or by `start`. A `Teardown` stops it, as a child.
 
-    If it dies, its forks go on, and requests that it had not taken are served by a new one.
+    If it dies, its forks go on, and a new one serves the requests that it had not read.
     """
 
     def __init__(self, loop: Loop, argv: Sequence[str], *, env: Mapping[str, str], cwd: str = "/") -> None:
-        """`argv` starts the program, which gets the number of its socket as a further argument and ends in
-        `server.serve`. `env` is also what /proc shows for all forks: it needs the token that marks leftovers."""
+        """`argv` starts the program, which gets the number of its socket as a further argument and calls `server.serve`
+        last. /proc shows `env` for all forks, too: it needs the token that marks leftovers."""
         self._loop = loop
         self._argv = list(argv)
         self._env = dict(env)
@@ -40,7 +40,7 @@ class Template:
         self._last_id = 0
         self._deaths = 0
         self._refusal = ""
-        """Why no further template is started; "" if one may be."""
+        """Why no further template is started; "" if another one may start."""
 
     @property
     def child(self) -> Child | None:
@@ -80,7 +80,7 @@ class Template:
 
         `env` None is the environment of the template. With `stdin` the fork's input is a pipe, otherwise /dev/null.
         Standard error goes to `on_stderr`, or to the descriptor `stderr`, or where standard output goes. `links` become
-        the descriptors 3, 4, … of the fork. Descriptors stay the caller's, who may close them at once. `on_mute` is
+        the descriptors 3, 4, … of the fork. The caller keeps its descriptors, and may close them at once. `on_mute` is
         called if standard output ends before the fork.
 
         Raises `SpawnError` if no descriptors are left, if the request is not possible, or if no further template is
@@ -126,7 +126,7 @@ class Template:
         self._deaths = 0 if self._connection.has_served else self._deaths + 1
         self._connection = None
         if not self._refusal and self._deaths >= DEATHS:
-            self._refusal = f"{reason} (the template died {self._deaths} times without a fork: it is not started again)"
+            self._refusal = f"{reason} (the template died {self._deaths} times without a fork: it is not restarted)"
         if self._refusal:
             self._fail_all(SpawnError(self._refusal))
         else:
@@ -138,17 +138,17 @@ class Template:
             if fork.state is ForkState.WAITING:
                 fork.refused(error)
 
-    # --- to be stopped by a teardown --------------------------------------------------------------------------
+    # --- for a teardown ---------------------------------------------------------------------------------------
 
     def ask_to_stop(self) -> None:
-        """Takes no more requests, and lets the template end all forks and itself, which takes up to a second."""
+        """Refuses further requests, and tells the template to end all forks and itself, in up to a second."""
         self._refusal = self._refusal or "the template was stopped"
         self._loop.call_later(0, lambda: self._fail_all(SpawnError(self._refusal)))
         if self._connection is not None:
             self._connection.close()
 
     def hint_to_stop(self) -> None:
-        """The template has no input."""
+        """Does nothing: the template has no input."""
 
 
 def _refusal(error: Exception) -> SpawnError:

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from supervisor.template.forked_child import ForkedChild
 
 WINDOW = 16
-"""Most requests on the way: the kernel bounds the descriptors that are in sockets."""
+"""Maximum number of unanswered requests: the kernel limits the descriptors that are in sockets."""
 REPLIES_AT_ONCE = 64
-"""Most answers that are taken in one pass of the loop."""
+"""Maximum number of answers that are read in one pass of the loop."""
 READY_S = 60.0
-"""Seconds from the start of the program until it serves."""
+"""Maximum of seconds from the start of the program until it serves."""
 ANSWER_S = 60.0
-"""Seconds for an answer. A template that takes longer is stuck and is killed."""
+"""Maximum of seconds for an answer. A template that takes longer is stuck and is killed."""
 LOOK_S = 10.0
-"""Seconds between two looks whether a fork has ended. A template that has not reported the end by the next look is
-stuck and is killed."""
+"""Seconds between two looks for ended forks. A template that has not reported such an end by the next look is stuck and
+is killed."""
 CLOSED_S = 1.0
 """Seconds from the end of the socket until the process is killed."""
 LAST_LINES = 5
-"""Lines of its output that stand in the reason of its end."""
+"""Number of last lines of its output in the reason of its end."""
 
 
 class ConnectionState(Enum):
@@ -41,12 +41,12 @@ class ConnectionState(Enum):
     CLOSING = "closing"
     """It was told to end, or has closed its socket."""
     GONE = "gone"
-    """The process has ended. Forks that have just begun may still say so."""
+    """The process has ended. Forks that have just begun may still report that."""
 
 
 class TemplateConnection:
-    """Raises `SpawnError` if the program cannot be started. `on_room` is called when a request can be sent; `on_lost`,
-    once, when the process has ended, with the reason."""
+    """Raises `SpawnError` if the program cannot be started. `on_room` is called when a request can be sent. `on_lost`
+    gets the reason once when the process has ended."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class TemplateConnection:
         return self.state is ConnectionState.READY and len(self._asked) < WINDOW
 
     def ask(self, request: Fork, fork: ForkedChild) -> bool:
-        """Sends a request. Returns False if it must wait, or if the template is just ending. Raises OSError if this
+        """Sends a request. Returns False if the request must wait, or if the template is ending. Raises OSError if this
         request cannot be sent."""
         try:
             send_request(self._socket, request, fork.fds)
@@ -145,7 +145,7 @@ class TemplateConnection:
         self._on_room()
 
     def _read(self, most: int = 1 << 30) -> None:
-        """Takes the answers that are there."""
+        """Reads the answers that have come, at most `most`."""
         had_room = self.has_room
         while most > 0 and self._socket.fileno() >= 0:
             most -= 1
@@ -217,7 +217,7 @@ class TemplateConnection:
         self._on_lost(self._reason)
 
     def _on_end(self) -> None:
-        """Neither the template nor any fork that has just begun holds the other end: nothing more will be said."""
+        """The template and all forks that have just begun have closed the other end: no more answers come."""
         self._loop.watch(self)
         self._socket.close()
         if self.child.is_running:
@@ -258,7 +258,7 @@ class TemplateConnection:
             self._look = self._loop.call_later(LOOK_S, self._look_at_forks)
 
     def _look_at_forks(self) -> None:
-        """Ends a stuck template, which would hide the ends of its forks for ever: only it can collect them."""
+        """Kills a stuck template: only it can collect its forks, so their ends would never be reported."""
         self._look = None
         ended = {number for number, fork in self._running.items() if fork.has_ended()}
         if ended & self._unreported:

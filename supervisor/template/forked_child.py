@@ -1,4 +1,4 @@
-"""The parent's handle of one fork of a template: what `supervisor.process.child.Child` is for a program.
+"""The parent's handle of one fork of a template, as `supervisor.process.child.Child` is of a program.
 
 The template is the fork's parent and collects it. If the template dies, the fork goes on as a child of the nearest
 subreaper: of this process, if it is one, which then collects the fork itself.
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 NO_PID = 1 << 30
 """The pid of a fork that is not known yet: larger than any."""
 UNKNOWN_CODE = 255
-"""The exit status of a fork if it is unknown: its template was killed just when it had collected the fork, or this
-process is no subreaper, and the kernel is older than Linux 6.15."""
+"""Stands for an unknown exit status of a fork: its template was killed right after it had collected the fork, or this
+process is not a subreaper; the kernel is then older than Linux 6.15."""
 PIDFD_SIGNAL_PROCESS_GROUP = 1 << 2
-"""Since Linux 6.9. The kernel then finds the group by the descriptor: it cannot be another one."""
+"""Since Linux 6.9: the kernel finds the group by the descriptor, so it never signals a later group of that number."""
 _INFO = struct.Struct("QQ11Ii")
 """`struct pidfd_info` of Linux 6.13: mask, cgroup, eleven ids, exit status."""
 _INFO_EXIT = 1 << 3
@@ -76,7 +76,7 @@ class ForkedChild:
         self.state = ForkState.WAITING
         self.exit: ExitStatus | None = None
         self.pid = NO_PID
-        """Also the number of the fork's session and process group. Known when the fork has begun."""
+        """The pid, which is also the id of the fork's session and process group; `NO_PID` before the fork has begun."""
         self._pidfd = -1
         self._identity: Identity | None = None
         self._kills: list[signal.Signals] = []
@@ -113,8 +113,8 @@ class ForkedChild:
 
     @property
     def identity(self) -> Identity:
-        """Known also after the exit, if it was asked for before. Otherwise, and before the fork has begun, the start
-        time is 0. The first call reads /proc, in 0.02 ms."""
+        """The pid and start time. The start time is 0 before the fork has begun, and after its exit unless this was
+        read before. The first call reads /proc, in 0.02 ms."""
         if self._identity is None:
             found = read_process(self.pid) if self._pidfd >= 0 and not self.has_ended() else None
             if found is None or self.has_ended():
@@ -128,8 +128,8 @@ class ForkedChild:
         return self.stdin is not None and self.stdin.send(data)
 
     def kill_group(self, number: signal.Signals) -> None:
-        """Signals the fork's process group. Before the fork has begun, the signal waits for it; if the request was not
-        even sent, the fork counts as ended by the signal. Does nothing once the fork has ended."""
+        """Signals the fork's process group. Before the fork has begun, the signal waits for that; if the request was
+        not sent yet, the fork counts as ended by the signal. Does nothing once the fork has ended."""
         if self.state in (ForkState.WAITING, ForkState.ASKED):
             self._kills.append(number)
             if self.state is ForkState.WAITING:
@@ -165,8 +165,8 @@ class ForkedChild:
         return bool(poll.poll(0))
 
     def collect(self) -> bool:
-        """Takes note of the fork's end if it has ended, and returns whether it has. The loop calls this method; other
-        callers may call it at any time."""
+        """Returns whether the fork has ended, and records that it has. The loop calls this method; other callers may
+        call it at any time."""
         if self.state is ForkState.ORPHANED:
             self._collect_orphan()
         elif self.is_running:
@@ -180,8 +180,8 @@ class ForkedChild:
         return memory.uss(self.pid)
 
     def grown(self) -> int:
-        """Bytes by which the fork has grown since its start, in 0.01 ms: a cheap sign that `uss` is worth a look. Pages
-        of the template that the fork has overwritten do not count; they are `shared_with_template` at most."""
+        """Bytes by which the fork has grown since its start: a cheap sign (0.01 ms) of when to call `uss`. Leaves out
+        pages of the template that the fork has overwritten: these are at most `shared_with_template`."""
         return max(0, memory.anonymous(self.pid) - self.shared_with_template())
 
     def shared_with_template(self) -> int:
@@ -189,11 +189,11 @@ class ForkedChild:
         return 0 if self._template is None else self._template.anonymous
 
     def peak_rss(self) -> int:
-        """Peak memory of the fork in bytes while it lives, without its own children; what it shares with the template
-        counts as well."""
+        """Peak memory of the fork in bytes while it lives, without its own children, with the pages that it shares with
+        the template."""
         return peak_rss(self.pid)
 
-    # --- what the connection to the template tells -----------------------------------------------------------
+    # --- calls of the connection to the template -------------------------------------------------------------
 
     def asked(self, take_replies: Callable[[], None]) -> None:
         """The request is sent. `take_replies` reads the template's replies."""
@@ -210,7 +210,7 @@ class ForkedChild:
             self._signal(number)
 
     def refused(self, error: SpawnError) -> None:
-        """The function is not called. A fork that has begun ends now by itself."""
+        """The fork does not call its function. A fork that has begun ends by itself."""
         self._error = error
         if self.state in (ForkState.WAITING, ForkState.ASKED):
             self._end(None)
@@ -299,4 +299,4 @@ def _track(opened: list[int], fd: int) -> int:
 
 
 def _nothing() -> None:
-    """Ignores an end of file: the exit of the process counts."""
+    """Does nothing at an end of file: only the exit of the process counts."""

@@ -1,6 +1,7 @@
 """The memory of a process that shares most of it with others. Linux only.
 
-Pages that a fork has not written are its template's, so its resident memory says little: 74 MB where 6 are its own.
+A fork shares its template's pages until it writes them, so its resident memory says little: 74 MB, of which 6 are its
+own.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def uss(pid: int) -> int | None:
-    """Bytes that would be free if the process ended: the pages that no other process has. Takes about 0.5 ms. None if
-    it cannot be read: the process has ended, or is not this user's."""
+    """Bytes that the end of the process would free: the pages that no other process has. Takes about 0.5 ms. None if it
+    cannot be read: the process has ended, or belongs to another user."""
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
             lines = file.read().splitlines()

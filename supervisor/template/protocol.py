@@ -1,4 +1,4 @@
-"""The messages between a template and its parent: one message a packet, with descriptors beside it.
+"""The messages between a template and its parent: one message in each packet, with descriptors.
 
 The socket is a SOCK_SEQPACKET pair. The parent sends `Fork`; the template and its forks send the rest. `receive` and
 `send` work on blocking and on non-blocking sockets, so a program without a loop can be a parent as well.
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 PACKET_BYTES = 32 * 1024
-"""Most bytes of a request in a packet; the kernel takes six times as many."""
+"""Maximum number of bytes of a request in a packet; the kernel takes six times as many."""
 DESCRIPTORS = 64
-"""Most descriptors of one request."""
+"""Maximum number of descriptors of one request."""
 _INT_BYTES = array.array("i").itemsize
 _SPACE = socket.CMSG_SPACE((DESCRIPTORS + 1) * _INT_BYTES)
 
@@ -31,37 +31,37 @@ class Fork(msgspec.Struct, array_like=True, frozen=True, tag=0):
     """A request. Its descriptors become 0, 1, 2, 3… of the fork; there are at least three."""
 
     id: int
-    """Chosen by the parent; every answer has it."""
+    """A number that the parent chooses, and that every answer repeats."""
     entry: str
     """The name of a function of the template."""
     argument: bytes
     """The argument of the function."""
     cwd: bytes
     env: bytes | None
-    """The whole environment as the kernel keeps it: `NAME=value`, each with a zero byte behind. None: the
+    """The whole environment as the kernel keeps it: `NAME=value` and a zero byte for each variable. None means the
     template's."""
     umask: int | None
-    """None: the template's."""
+    """None means the template's."""
 
 
 class InMemory(msgspec.Struct, array_like=True, frozen=True, tag=1):
-    """In place of a request that is too long for a packet: the last descriptor is a file in memory that has it."""
+    """Replaces a request that is too long for a packet: the last descriptor is a file in memory with the request."""
 
     id: int
 
 
 class Ready(msgspec.Struct, array_like=True, frozen=True, tag=0):
-    """The template has imported everything and takes requests."""
+    """The template has imported everything and reads requests."""
 
     rss: int
-    """Bytes. Forks share them until they write."""
+    """Resident memory in bytes. Forks share it until they write."""
     anonymous: int
-    """Bytes of it that lie in no file."""
+    """Bytes of `rss` that lie in no file."""
 
 
 class Started(msgspec.Struct, array_like=True, frozen=True, tag=1):
-    """The fork exists and leads a session of its own, or is detached. Comes from the fork itself, with its pidfd,
-    before it does anything: a fork that was never announced has never run."""
+    """The fork exists and leads a session of its own, or is detached. The fork itself sends this, with its pidfd,
+    before it does anything else: without this message, it has not run."""
 
     id: int
     pid: int
@@ -87,7 +87,7 @@ class Ended(msgspec.Struct, array_like=True, frozen=True, tag=3):
     user_s: float
     system_s: float
     rss_peak: int
-    """Bytes. Starts at the size of the template."""
+    """Peak memory in bytes. Starts at the size of the template."""
 
 
 Reply = Ready | Started | Failed | Ended
@@ -98,7 +98,7 @@ class Received(NamedTuple):
 
     data: bytes
     fds: list[int]
-    """Now the receiver's; not inherited by programs."""
+    """Descriptors that the receiver owns from now on; programs do not inherit them."""
     is_whole: bool
     """False if the packet was longer than any message, or if descriptors were lost because too many are open."""
 
@@ -163,7 +163,7 @@ def send_request(sock: socket.socket, request: Fork, fds: Sequence[int]) -> None
 
 
 class RequestError(Exception):
-    """The request of a packet cannot be had; `failed` is the answer."""
+    """Raised if the request of a packet cannot be read; `failed` is the answer to it."""
 
     def __init__(self, failed: Failed) -> None:
         super().__init__(failed.reason)

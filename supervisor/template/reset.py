@@ -1,9 +1,9 @@
 """The state that a fork resets, so that it equals a program that was started: signals, session, descriptors, folder,
 environment, time zone, standard streams.
 
-CPython itself seeds the global state of `random` anew in every fork. `random.Random` objects of the template's own, and
-the generators of other libraries, go on from the same state in all forks: seed them in the fork. The seed of `hash` is
-the same in all forks, as are encodings, warning filters and the locale.
+CPython itself seeds the global state of `random` anew in every fork. `random.Random` objects of the template, and the
+generators of other libraries, continue from the same state in all forks: seed them in the fork. All forks have the
+same seed of `hash`, encodings, warning filters and locale.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Inherited(NamedTuple):
     mask: frozenset[int]
     """Blocked signals."""
     handlers: dict[int, Any]
-    """The signals whose action differs from a new interpreter's, with that interpreter's action. Signals that are
-    ignored stay so, as in a program that is started."""
+    """The action of a new interpreter for each signal whose action differs from it. Ignored signals stay ignored, as
+    in a program that is started."""
     blocked: frozenset[int]
-    """The signals to block over a fork: each could run a handler of the template's."""
+    """The signals to block during a fork: each could run a handler of the template in it."""
     env: dict[bytes, bytes]
     streams: tuple[tuple[int, int] | None, ...]
     """The kinds of the descriptors 0, 1 and 2."""
@@ -62,17 +62,17 @@ class Inherited(NamedTuple):
         signal.pthread_sigmask(signal.SIG_BLOCK, self.blocked)
 
     def unblock_signals(self) -> None:
-        """Sets the mask back. Signals that came meanwhile take effect here."""
+        """Restores the mask. Signals that came meanwhile take effect here."""
         signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
 
     def reset_signals(self) -> None:
-        """Handlers and the wake-up descriptor of a new interpreter. They stay blocked."""
+        """Sets the handlers and the wake-up descriptor of a new interpreter. The signals stay blocked."""
         signal.set_wakeup_fd(-1)
         for number, handler in self.handlers.items():
             signal.signal(number, handler)
 
     def enter(self, request: Fork) -> None:
-        """Folder, mask of new files, environment and time zone of the request. Raises OSError with the folder."""
+        """Sets folder, umask, environment and time zone of the request. Raises OSError with the folder."""
         os.chdir(request.cwd)
         if request.umask is not None:
             os.umask(request.umask)
@@ -92,8 +92,8 @@ class Inherited(NamedTuple):
 
 
 def place_descriptors(fds: Sequence[int], kept: int) -> int:
-    """Makes `fds` the descriptors 0, 1, 2, 3…, of which programs inherit the first three. Returns where `kept` is now.
-    All others stay open."""
+    """Makes `fds` the descriptors 0, 1, 2, 3…; programs inherit only 0, 1 and 2. Returns the new number of `kept`. All
+    other descriptors stay open."""
     count = len(fds)
     sources = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, count) if fd < count else fd for fd in fds]
     if kept < count:
@@ -104,8 +104,8 @@ def place_descriptors(fds: Sequence[int], kept: int) -> int:
 
 
 def _kind(fd: int) -> tuple[int, int] | None:
-    """The device and type that a stream depends on; None for a file, which has a position as well, and if the
-    descriptor is closed."""
+    """The device and type of a descriptor, which decide about its stream; None for a file, which also has a position,
+    and for a closed descriptor."""
     try:
         found = os.fstat(fd)
     except OSError:
@@ -115,8 +115,7 @@ def _kind(fd: int) -> tuple[int, int] | None:
 
 def reopen_streams(kinds: Sequence[tuple[int, int] | None]) -> None:
     """Opens new standard streams on 0, 1 and 2, with the encodings that the interpreter has chosen at its start. Keeps
-    the template's streams, which are empty, where the descriptor's kind is the same as before: a new one takes 0.14
-    ms."""
+    the template's stream, which is empty, if the descriptor is of the same kind: a new one takes 0.14 ms."""
     for fd, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if kinds[fd] is not None and kinds[fd] == _kind(fd):
             continue
@@ -133,8 +132,8 @@ def reopen_streams(kinds: Sequence[tuple[int, int] | None]) -> None:
 
 
 def run(entry: Callable[[bytes], int | None], argument: bytes, begin: Callable[[], None]) -> int:
-    """Calls the function after `begin`, and returns the exit status as an interpreter would have it. A traceback goes
-    to standard error."""
+    """Calls `begin`, then the function, and returns the exit status that an interpreter would have. A traceback goes to
+    standard error."""
     status = 1
     try:
         begin()

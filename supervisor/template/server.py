@@ -1,8 +1,8 @@
 """The template's own process: waits for requests, forks, collects the forks and reports how they ended.
 
-It has one thread, no loop and no handler, and waits in `poll` alone: for its socket and for a pidfd of each fork. The
-socket is its life line: at its end all forks get SIGTERM, then SIGKILL, and the template ends. It adopts the orphans of
-its forks and ends them, too: one that has left its session and emptied its environment is told by its parents alone.
+It has one thread, no loop and no handler, and waits only in `poll`: for its socket and for a pidfd of each fork. When
+the socket closes, all forks get SIGTERM, then SIGKILL, and the template ends. It also adopts the orphans of its forks
+and ends them: only its parents identify a process that has left its session and emptied its environment.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 GRACE_S = 1.0
 """Seconds from SIGTERM until SIGKILL, once the parent has gone."""
 KILLED_S = 1.0
-"""Seconds for killed processes to be gone. One that is stuck in the kernel is not waited for."""
+"""Maximum of seconds to wait for killed processes: one may be stuck in the kernel."""
 KILLED_POLL_S = 0.005
 NOT_ENTERED = 127
 """Exit status of a fork that could not call its function."""
 
 
 class UnfitError(Exception):
-    """The program holds something that its forks must not share; the text says what."""
+    """Raised if the program holds something that its forks must not share; the text names it."""
 
 
 def serve(
@@ -61,13 +61,13 @@ def serve(
     """Makes this process a template that forks for the parent at the other end of the socket `fd`.
 
     Call it at the end of a program that has imported and tried out everything. A fork calls one of `entries`, by its
-    name, with the argument bytes of the request; what it returns is the exit status, as of `sys.exit`. A fork leaves
-    without `atexit` callbacks and waits for no thread. Raises `UnfitError` if the process has several threads or
-    holds descriptors besides 0, 1, 2 and the socket.
+    name, with the argument bytes of the request; the result is the exit status, as of `sys.exit`. A fork ends without
+    `atexit` callbacks and waits for no thread. Raises `UnfitError` if the process has several threads or holds
+    descriptors besides 0, 1, 2 and the socket.
 
     With `detached`, a fork is like a process that the parent has started itself: the nearest subreaper above the
-    template is its parent and has to collect it, it stays in the session and the group of the template, and it outlives
-    the template. No `Ended` comes.
+    template is its parent and must collect it, it stays in the session and the group of the template, and it outlives
+    the template. The template sends no `Ended`.
     """
     sock = socket.socket(fileno=fd)
     _check_alone(fd)
@@ -93,7 +93,7 @@ def _check_alone(fd: int) -> None:
             if int(number) > 2 and int(number) != fd:
                 held.append(f"{number} ({os.readlink(f'/proc/self/fd/{number}')})")
         except OSError:
-            continue  # the one that listed the folder
+            continue  # the descriptor that listed the folder
     if held:
         raise UnfitError(f"the template holds descriptors that its forks would share: close {', '.join(held)}")
 
@@ -113,7 +113,7 @@ class _Server:
         self._inherited = reset.Inherited.now()
         self._poll = select.poll()
         self._forks: dict[int, tuple[int, int]] = {}
-        """By pidfd: the request's id, and the pid."""
+        """The request's id and the pid of each fork, by pidfd."""
 
     def run(self) -> NoReturn:
         socket_fd = self._sock.fileno()
@@ -201,7 +201,7 @@ class _Server:
     # --- in the fork --------------------------------------------------------------------------------------
 
     def _become(self, request: Fork, fds: list[int]) -> NoReturn:
-        """Whatever happens, the fork does not return to the template's loop."""
+        """Runs the fork. Even after an error the fork does not return to the template's loop."""
         try:
             if self._detached:
                 _detach()
@@ -310,7 +310,7 @@ def _signal_groups(groups: list[int], number: signal.Signals) -> None:
     for pid in groups:
         try:
             os.killpg(pid, number)
-        except ProcessLookupError:  # it has not made its session yet
+        except ProcessLookupError:  # the fork has not made its session yet
             os.kill(pid, number)
         except PermissionError:
             pass

@@ -12,7 +12,7 @@ from wire.exit_codes import Status
     [
         (["hello"], "no such command: 'hello'. To send a prompt, use -p or --json; commands: batch, demo, doctor,"),
         (["demoo"], "no such command: 'demoo'; did you mean 'demo'?"),
-        (["-c", "hello"], 'a session goes on with a prompt: add -p or --json, as in zot -p -c "go on"'),
+        (["-c", "hello"], 'a session is resumed with a prompt: add -p or --json, as in zot -p -c "go on"'),
         (["--json", "-p", "x"], "choose one of --json, --print and --rpc"),
         (["--json", "--nope", "x"], "No such option: --nope"),
         (["--json", "--modle", "m", "x"], "No such option: --modle (Possible options: --model"),

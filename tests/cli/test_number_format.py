@@ -119,7 +119,7 @@ def test_every_quantity_has_words(value, count):
         (0.00042, "$0.0004"),
         (0.0123, "$0.0123"),
         (12.345, "$12.3"),
-        (None, "cost not known"),
+        (None, "cost unknown"),
     ],
 )
 def test_dollars(value, said):

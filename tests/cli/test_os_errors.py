@@ -9,7 +9,7 @@ from pydoc import locate
 import pytest
 
 from cli.os_errors import STATUS_AFTER, words
-from tests.support.installing import source
+from tests.support.install_sources import source
 from wire.exit_codes import Status
 
 OF_EXTENSIONS = ("list", "trust --list", "schema", "schema manifest", "doctor", "test guard")

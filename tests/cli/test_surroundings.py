@@ -89,7 +89,7 @@ def test_a_home_that_cannot_be_made_costs_only_its_files(zot, home):
     script = Script(zot.cwd, extra={"echo": "Returns its text."}).call(("echo", {"text": "hi"}), results=[ok("hi")])
     outcome = zot.replay(script.answer("Done."), "-e", ext, env={"ZOT_HOME": str(path)}).check(Status.OK)
     (line,) = [line for line in outcome.warnings if "session" in line]
-    assert line.startswith("zot: the session is not recorded any further: ")
+    assert line.startswith("zot: the session is no longer recorded: ")
     assert str(path) in line
 
 

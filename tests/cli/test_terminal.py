@@ -1,4 +1,4 @@
-"""What a terminal is to the command line."""
+"""The width and the colours that the command line uses for a terminal."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from supervisor.discovery.discover import discover, read_manifest
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.extension.lifecycle import WorkerState
 from tests.support.host import PRELUDE, QUICK, SOON, Host
-from tests.support.installing import manifest_in
+from tests.support.install_sources import manifest_in
 from tests.support.project_extension import put
 from tests.support.replay_script import Script
 
@@ -60,7 +60,7 @@ def trusted(tmp_path: Path) -> Path:
 
 
 def found(tmp_path: Path) -> tuple[FoundExtension, ...]:
-    """What a run of the project starts."""
+    """The extensions that a run of the project starts."""
     home = tmp_path / "home"
     return discover((), tmp_path / "project", home, Admission(home, Consent()).for_one_start()).found
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.support.copilot_folders import copilot_extension, fake_sdk, write_node
-from tests.support.hosting import hosting
+from tests.support.host_process import hosting
 from tests.support.replay_script import Script
 from wire.events import Extension
 from wire.exit_codes import Status

@@ -1,4 +1,4 @@
-"""What extensions get of the user's environment, and what is said about it."""
+"""The variables of the user's environment that extensions get, and the messages about them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.support.hosting import hosting
+from tests.support.host_process import hosting
 from tests.support.project_extension import put
 from tests.support.replay_script import Script
 from wire.exit_codes import Status

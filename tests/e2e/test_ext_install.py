@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from tests.support.extension_folder import EXAMPLES
-from tests.support.hosting import hosting
-from tests.support.installing import commit, contents, git, source, staged
+from tests.support.host_process import hosting
+from tests.support.install_sources import commit, contents, git, source, staged
 from tests.support.zot_process import wait_until
 
 if TYPE_CHECKING:

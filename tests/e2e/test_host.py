@@ -12,7 +12,7 @@ import pytest
 
 from supervisor.control.client import GoneError
 from tests.support.extension_folder import extension
-from tests.support.hosting import Hosted, hosting
+from tests.support.host_process import Hosted, hosting
 from tests.support.zot_process import ROOT, wait_until
 from wire import control, frames
 from wire.exit_codes import Status

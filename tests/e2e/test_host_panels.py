@@ -8,7 +8,7 @@ import pytest
 
 from tests.supervisor.calls.test_panels import PANEL
 from tests.support.faulty_run import program
-from tests.support.hosting import Hosted, hosting
+from tests.support.host_process import Hosted, hosting
 from tests.support.patience import PATIENCE_S
 from wire import control, events, frames
 

@@ -16,7 +16,7 @@ import pytest
 from cli.version import VERSION
 from supervisor.extension import log as logs
 from tests.support.extension_folder import extension
-from tests.support.hosting import Hosted, hosting
+from tests.support.host_process import Hosted, hosting
 from tests.support.patience import PATIENCE_S
 from tests.support.terminal import Terminal
 from tests.support.zot_process import wait_until
@@ -224,7 +224,7 @@ def test_the_live_screen_and_its_keys(host, terminal):
     terminal.type("n")
     terminal.wait_for(r"^echo  +Esc back")
     terminal.type("ry")
-    terminal.wait_for(r"a user asks to start it again")
+    terminal.wait_for(r"a user asks for a restart")
     wait_until(lambda: host.stats()["echo"].state == "ready" and host.stats()["echo"].pids != (before_restart,))
     terminal.type("q")
     terminal.wait_for(r"q quit$")

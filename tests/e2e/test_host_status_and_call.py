@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from tests.support.extension_folder import extension
-from tests.support.hosting import hosting
+from tests.support.host_process import hosting
 from tests.support.zot_process import wait_until
 
 LATER = {"restart": {"backoff_s": [60, 60]}}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.host import PRELUDE
-from tests.support.hosting import hosting
+from tests.support.host_process import hosting
 from tests.support.zot_process import wait_until
 
 if TYPE_CHECKING:

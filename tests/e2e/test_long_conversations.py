@@ -51,7 +51,7 @@ def test_a_run_compacts_before_it_fills_the_window_and_goes_on(ask, server):
     assert kinds[at - 1 : at + 4] == ["tool_result", "compact_start", "usage", "compact_done", "turn_start"]
     (told,) = outcome.warnings
     assert told == (
-        f"zot: the conversation filled about 85 % of the window of {SMALL};"
+        f"zot: the conversation filled about 85 % of the context window of {SMALL};"
         " a summary stands for the first 1 of its 5 messages now"
     )
     _, _, asked, next_one = (request.body for request in server.requests)

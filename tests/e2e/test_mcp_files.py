@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from tests.support.extension_folder import CHILDREN
-from tests.support.hosting import hosting
+from tests.support.host_process import hosting
 from tests.support.mcp_files import write_servers
 from tests.support.replay_script import Script
 from tests.support.zot_process import wait_until

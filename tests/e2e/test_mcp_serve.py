@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.extension_folder import CHILDREN, extension, folder
-from tests.support.hosting import hosting
+from tests.support.host_process import hosting
 from tests.support.mcp_files import write_servers
 from tests.support.mcp_served_client import McpClient
 from tests.support.patience import PATIENCE_S
@@ -138,7 +138,7 @@ def test_what_a_guard_asks_may_be_allowed(zot, folders):
 
 
 def test_servers_of_files(zot):
-    """Those of named files are served, also within a host of ours; an entry that is the server itself is left out."""
+    """Servers of named files are served, within a host of ours too; an entry that is the server itself is left out."""
     shutil.copy(CHILDREN / "mcp" / "reference.sh", zot.cwd / "server.sh")
     command, *words = zot.command
     echo = {"command": "sh", "args": ["server.sh"]}

@@ -1,4 +1,4 @@
-"""What zot makes is for its user only, whatever the umask says."""
+"""Only the user can read the files that zot makes, whatever the umask says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from tests.support.installing import repository, source
+from tests.support.install_sources import repository, source
 from tests.support.replay_script import Script
 
 

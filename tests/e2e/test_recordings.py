@@ -11,7 +11,7 @@ from cli.report.input.source import read_recording
 from cli.report.run.findings import exits_of
 from tests.support.extension_folder import extension
 from tests.support.faulty_run import ECHO, SOON, is_back, observe
-from tests.support.hosting import hosting
+from tests.support.host_process import hosting
 from tests.support.patience import PATIENCE_S
 from tests.support.zot_process import wait_until
 from wire import stats

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.host import PRELUDE
-from tests.support.hosting import Hosted, hosting
+from tests.support.host_process import Hosted, hosting
 from tests.support.replay_script import Script, ok
 from tests.support.zot_process import Zot, wait_until
 from wire import control, events, frames

@@ -58,9 +58,9 @@ def test_other_programs_see_it_and_cannot_restart_it(rpc, zot):
         assert "pids" not in shown
         restarted = zot.run("ext", "restart", "mine")
         assert restarted.status == 1
-        assert "only that program can start it again" in restarted.stderr
+        assert "only that program can restart it" in restarted.stderr
         reloaded = zot.run("ext", "reload", "mine")
-        assert "only that program can start it again" in reloaded.text + reloaded.stderr
+        assert "only that program can restart it" in reloaded.text + reloaded.stderr
         assert mine.client.ask("ext_stats")["data"]["extensions"]["mine"]["state"] == "ready"
         end(running)
 

@@ -64,7 +64,7 @@ def test_a_client_that_knows_only_zot_s_records_sees_zot_s_order(rpc, server):
 
 @pytest.mark.parametrize(("model", "dollars"), [("claude-sonnet-5-5", True), ("llama-99b", False)])
 def test_a_client_that_prints_what_was_used(rpc, server, model, dollars):
-    """It takes a cost that is absent for 0 and formats it as a number, and knows nothing but numbers there."""
+    """The client takes a missing cost for 0 and formats the cost as a number: it can read no other type there."""
     server.add(text_reply("Hello."))
     with rpc("--model", model) as running:
         client = running.client

@@ -153,7 +153,7 @@ def test_a_call_at_the_end_without_its_result_is_told_once(zot, strict):
     zot.run(*flags, "-c", "/nothing", env=KEY)
     assert path.read_bytes() == cut, "a run that adds nothing writes nothing"
     told = zot.run(*flags, "-c", "two", env=KEY).check(Status.OK).stderr
-    assert "the conversation was broken off or edited: 1 message is changed, added or left out" in told
+    assert "the conversation was cut off or edited: 1 message is changed, added or dropped" in told
     assert path.read_bytes().startswith(cut)
     check_transcript(zot.session_rows())
     outcome = zot.run(*flags, "-c", "three", env=KEY).check(Status.OK)
@@ -182,7 +182,7 @@ def test_a_full_disk_keeps_whole_rows_and_the_next_run_goes_on(zot, tmp_path):
     shell(script, f"rm {zot.home}/filler; cp {zot.home}/sessions/*/*.jsonl {saved}")
     outcome = zot.replay(script.answer("Done."), command=within(zot.home, "size=1m", zot.command)).check(Status.OK)
     (told,) = outcome.warnings
-    assert "the session is not recorded any further: " in told
+    assert "the session is no longer recorded: " in told
     assert "No space left on device" in told
     whole = rows(saved.read_bytes())
     assert [row["type"] for row in whole][:2] == ["meta", "message"]
@@ -193,7 +193,7 @@ def test_a_full_disk_keeps_whole_rows_and_the_next_run_goes_on(zot, tmp_path):
 def test_a_file_size_limit_is_as_a_full_disk(zot, strict):
     script = shell(Script(zot.cwd), *WORDY)
     outcome = zot.replay(script.answer("Done."), command=zot.with_file_limit(8)).check(Status.OK)
-    assert len([line for line in outcome.warnings if "not recorded any further" in line]) == 1
+    assert len([line for line in outcome.warnings if "no longer recorded" in line]) == 1
     whole = zot.session_rows()
     assert [row["message"]["role"] for row in whole if row["type"] == "message"] == ["user", "assistant"]
     strict.add(text_reply("Later."))
@@ -214,7 +214,7 @@ def test_a_file_that_is_touched_in_mid_run(zot, command, is_told):
     command = command.replace("F", "$(echo $ZOT_HOME/sessions/*/2*.jsonl)")
     script = Script(zot.cwd).call(("bash", {"command": command}), results=[ok(f"$ {command}\n\n[exit 0]  Took 0.0s")])
     outcome = zot.replay(script.answer("Done.")).check(Status.OK)
-    told = [line for line in outcome.warnings if "the session is not recorded any further" in line]
+    told = [line for line in outcome.warnings if "the session is no longer recorded" in line]
     assert len(told) == is_told, outcome.warnings
     if not is_told:
         check_transcript(zot.session_rows())
@@ -231,7 +231,7 @@ def test_lines_that_cannot_be_read_are_named_and_left(zot, strict):
     strict.add(text_reply("two"))
     outcome = zot.run(*flags, "-c", "again", env=KEY).check(Status.OK)
     (told,) = outcome.warnings
-    assert told.startswith(f"zot: {path}:2: this line cannot be read and is left out (the first of 3 such lines)")
+    assert told.startswith(f"zot: {path}:2: this line cannot be read and is skipped (the first of 3 such lines)")
     assert [message["content"][0]["text"] for message in strict.requests[-1].body["messages"]] == ["go", "one", "again"]
     assert path.read_bytes().startswith(b"".join(edited) + b'{"type":"mess\n{"type":"message"')
     assert load(path).message_rows == 4

@@ -108,7 +108,7 @@ def test_only_allowed_tools_are_run_and_no_guard_is_asked_about_others(recorded)
     bad = zot.home / "skills" / "bad" / "SKILL.md"
     assert [line for line in outcome.warnings if "skill" in line] == [
         f"zot: skill {bad}:1: the frontmatter that begins here has no end: a line --- must follow it; "
-        "the skill is left out"
+        "the skill is skipped"
     ]
 
 

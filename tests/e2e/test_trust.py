@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.hosting import hosting
-from tests.support.installing import manifest_in
+from tests.support.host_process import hosting
+from tests.support.install_sources import manifest_in
 from tests.support.patience import PATIENCE_S
 from tests.support.project_extension import put
 from tests.support.replay_script import Script

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.support.forked import run
 from tests.support.zot_fixtures import zot
+from tests.support.zot_fork import run
 
 __all__ = ["zot"]
 

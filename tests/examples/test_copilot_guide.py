@@ -1,4 +1,4 @@
-"""What docs/copilot.md shows of a first run is what a user sees, and its tables name all that there is."""
+"""A first run goes as docs/copilot.md shows, and the tables of the page are complete."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import shutil
 import pytest
 
 from supervisor.discovery.copilot.manifest import GIVEN
-from tests.examples.vendored import ROOT
+from tests.examples.sdk_copies import ROOT
 from tests.support.copilot_host import sdk
-from tests.support.forked import run
 from tests.support.zot_fixtures import zot
+from tests.support.zot_fork import run
 from wire.dialects.copilot.hooks import FIELDS, handler_of
 from wire.dialects.copilot.rpc.table import METHODS
 from wire.dialects.copilot.tool_names import copilot_name

@@ -13,7 +13,7 @@ from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
-from tests.examples.vendored import ROOT
+from tests.examples.sdk_copies import ROOT
 from tests.support.host import Host
 from wire import frames
 from wire.dialects import base, table

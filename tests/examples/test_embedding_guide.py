@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.embedding_program import FILES, ROOT, last_text, project
 from tests.support.extension_folder import EXAMPLES
-from tests.support.hosting import hosting
+from tests.support.host_process import hosting
 from tests.support.messages_server import stall_midway, text_reply, tool_reply
 from tests.support.zot_process import Zot
 
@@ -52,7 +52,7 @@ SCRIPTS = {
         [tool_reply([("bash", {"command": "rm -rf build"})]), SAID],
     ],
 }
-"""What the model says to each program of each section, in order; to the runs of a batch by a word of the prompt."""
+"""Replies of the model to each program of each section, in order; to the runs of a batch by a word of the prompt."""
 HOSTED = ("guard", "todo-count")
 
 
@@ -98,11 +98,3 @@ def test_a_program_of_the_guide_runs(program, replies, output, tmp_path):
         for text in re.findall(r'zot\.steer\("(.*)"\)', program):
             assert text in made.asked() or "no prompt runs" in said  # it may have ended just before
     assert output in (said, None)
-
-
-def test_the_program_of_the_readme_runs(tmp_path):
-    (program,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    replies = [tool_reply([("weather", {"city": "Berlin"})]), text_reply("Yes.")]
-    with project(tmp_path, *replies) as made:
-        assert made.run(program).startswith("Yes.\n")
-        assert "16 °C, fog" in str(made.asked())

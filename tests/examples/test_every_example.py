@@ -1,4 +1,4 @@
-"""What each example owes its host, whatever it does besides."""
+"""The duties that every example has towards its host."""
 
 from __future__ import annotations
 

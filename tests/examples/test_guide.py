@@ -1,4 +1,4 @@
-"""What docs/extensions.md shows works as it stands."""
+"""The examples in docs/extensions.md work as they stand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from supervisor.harness.script import parse_script
-from tests.examples.vendored import ROOT
+from tests.examples.sdk_copies import ROOT
 from tests.support.extension_folder import EXAMPLES
 from tests.support.script_runs import run_script
 

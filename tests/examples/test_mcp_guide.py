@@ -1,13 +1,13 @@
-"""What docs/mcp.md shows of a first run is what a user sees, and its entries are entries."""
+"""A first run goes as docs/mcp.md shows, and zot can read the entries of the page."""
 
 from __future__ import annotations
 
 import re
 import shlex
 
-from tests.examples.vendored import ROOT
-from tests.support.forked import run
+from tests.examples.sdk_copies import ROOT
 from tests.support.zot_fixtures import zot
+from tests.support.zot_fork import run
 from wire.settings.mcp_file import parse_mcp
 
 __all__ = ["zot"]

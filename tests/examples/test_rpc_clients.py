@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.examples.vendored import ROOT
+from tests.examples.sdk_copies import ROOT
 from tests.support.no_child_left import no_child_left
 from tests.support.patience import PATIENCE_S
 from tests.support.replay_script import Script, ok
@@ -22,7 +22,7 @@ FOLDER = ROOT / "examples" / "rpc"
 CLIENTS = {"client.py": [sys.executable], "client.sh": ["/bin/sh"], "client.mjs": ["node"], "go": []}
 NEEDED = {"client.sh": "jq", "client.mjs": "node", "go": "go"}
 SLOW = {"go"}
-"""It is built first."""
+"""The client in Go is built first."""
 PARAMETERS = [pytest.param(client, marks=[pytest.mark.slow] * (client in SLOW)) for client in CLIENTS]
 ENDLESS = "touch begun; sleep 1000"
 SHOWN = {"client.py": f'[bash {{"command": "{ENDLESS}"}}]\n'}

@@ -44,7 +44,7 @@ def test_a_crashed_extension_is_back_for_the_next_turn(tmp_path: Path) -> None:
     assert '"life": 1' in seen.answer_of("t2.1")[0], "and a call of it is answered as soon as it is back"
     assert {"life", "die"} <= seen.offered(3)
     crashed, back = seen.lines_about("lives")
-    assert 'ended (exit 6) with 1 call pending: "life 0"; starting it again in 0.1 s (log: ' in crashed
+    assert 'ended (exit 6) with 1 call pending: "life 0"; restarting it in 0.1 s (log: ' in crashed
     assert "ready again, restart 1" in back
     assert seen.events_of("lives") == ["started", "exited", "restarted"]
 
@@ -161,7 +161,7 @@ def test_a_hanging_extension_is_restarted_after_its_deadlines(hang: str, tmp_pat
     assert seen.answer_of("t4.0") == ("well", False)
     said = "\n".join(seen.lines_about("hangs"))
     assert "it hangs: 2 requests in a row without an answer in time" in said
-    assert "starting it again in 0.1 s" in said
+    assert "restarting it in 0.1 s" in said
     log = (tmp_path / "home" / "logs" / "ext-hangs.log").read_text()
     for evidence in ("hangs: 2 requests", "its stderr before that: up and well", "rss ", state):
         assert evidence in log

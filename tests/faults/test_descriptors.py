@@ -13,9 +13,9 @@ import pytest
 
 from supervisor.control.client import ControlError
 from supervisor.process import fd_limit
-from tests.support.everything_served import Lines, everything, use_everything
 from tests.support.extension_folder import extension, folder
-from tests.support.hosting import Hosted, hosting
+from tests.support.full_extension import Lines, everything, use_everything
+from tests.support.host_process import Hosted, hosting
 from tests.support.replay_script import Script, ok
 from tests.support.zot_process import wait_until
 from wire import control

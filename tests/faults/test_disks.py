@@ -55,7 +55,7 @@ def test_a_disk_that_fills_up_does_not_end_the_run(zot: Zot) -> None:
     outcome = zot.replay(script.answer("Done."), "-e", wordy, *files, command=command).check(Status.OK)
     assert outcome.tool_texts()[1:] == ["still here"] * 40
     for about in (
-        "the session is not recorded any further: ",
+        "the session is no longer recorded: ",
         f"extension wordy: cannot write {zot.home}/logs/ext-wordy.log: ",
         f"cannot write {zot.home}/stats: ",
         f"cannot write {zot.home}/metrics: ",
@@ -93,7 +93,7 @@ def test_stats_on_a_full_disk_cost_only_themselves(tmp_path: Path) -> None:
     seen = observe(tmp_path, batches=[[ECHO]], stats="/dev/full", metrics=str(tmp_path / "metrics"))
     assert seen.result.status == "ok"
     assert seen.stderr == [
-        "zot: cannot write /dev/full: No space left on device; what comes meanwhile is not in it",
+        "zot: cannot write /dev/full: No space left on device; it misses what happens meanwhile",
     ]
     assert is_whole(tmp_path / "metrics")
 
@@ -186,7 +186,7 @@ def test_a_home_that_cannot_be_written_costs_its_files_only(unusable: Zot) -> No
     outcome = unusable.replay(echo_script(unusable).answer("Done."), "-e", echo).check(Status.OK)
     assert outcome.tool_texts() == ["still here"]
     told = outcome.stderr
-    for what in ("no control socket: ", "the session is not recorded any further: ", "extension echo: cannot write "):
+    for what in ("no control socket: ", "the session is no longer recorded: ", "extension echo: cannot write "):
         assert told.count(what) == 1, told
     assert "Traceback" not in told
     assert len(outcome.warnings) <= 5

@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
 DOWN = WorkerState.BACKOFF
 JUNK = "writes lines that are not messages to its stdout; they are skipped and counted"
-MUTE = "closed its stdout and can say nothing more"
+MUTE = "closed its stdout; it can send nothing more"
 NO_ANSWER = "no answer within 0.3 s"
 TERRIBLE = 'it ended (exit 7): "dies_in_call: something terrible happened"'
 OVER = (
@@ -56,19 +56,19 @@ OVER = (
     "a message of 20971663 bytes is over the limit of 6291456 bytes; dropped",
 )
 NO_HELLO = (
-    "said no hello within 0.5 s; starting it again",
-    "said no hello within 0.5 s; it has not answered initialize; starting it again",
-    "said no hello within 0.5 s; it has not called joinSession(); starting it again",
+    "said no hello within 0.5 s; restarting it",
+    "said no hello within 0.5 s; it has not answered initialize; restarting it",
+    "said no hello within 0.5 s; it has not called joinSession(); restarting it",
 )
 ROWS = {
     "silent": Row(NO_HELLO, state=DOWN, late=("hello",), status="signal SIGTERM"),
     "exits_before_hello": Row(
-        'it exited before its hello (exit 3): "exits_before_hello: cannot find my configuration"; starting it again',
+        'it exited before its hello (exit 3): "exits_before_hello: cannot find my configuration"; restarting it',
         state=DOWN,
         status="exit 3",
     ),
     "exits_before_ready": Row(
-        'it ended (exit 4): "exits_before_ready: had enough"; starting it again', state=DOWN, status="exit 4"
+        'it ended (exit 4): "exits_before_ready: had enough"; restarting it', state=DOWN, status="exit 4"
     ),
     "no_ready": Row(
         ("", "", "has not listed all that it offers within 0.5 s of its hello"), ("quiet",), (False,), late=("ready",)
@@ -76,15 +76,15 @@ ROWS = {
     "junk_first": Row(JUNK, ("here",), (False,), junk=3),
     "stderr_flood": Row("", ("here",), (False,)),
     "dies_in_call": Row(
-        'it ended (exit 7) with 1 call pending: "dies_in_call: something terrible happened"; starting it again',
+        'it ended (exit 7) with 1 call pending: "dies_in_call: something terrible happened"; restarting it',
         (TERRIBLE, TERRIBLE),
         (True, True),
         state=DOWN,
         status="exit 7",
     ),
     "killed_in_call": Row(
-        "it ended (signal SIGKILL) with 1 call pending; starting it again",
-        ("it ended (signal SIGKILL)", "it ended (signal SIGKILL); it is started again in"),
+        "it ended (signal SIGKILL) with 1 call pending; restarting it",
+        ("it ended (signal SIGKILL)", "it ended (signal SIGKILL); it is restarted in"),
         (True, True),
         state=DOWN,
         status="signal SIGKILL",
@@ -105,7 +105,7 @@ ROWS = {
     "hangs": Row(f"failed: {NO_ANSWER}", (NO_ANSWER,), (True,), late=("tool_call",)),
     "deaf": Row(f"failed: {NO_ANSWER}", (NO_ANSWER,), (True,), late=("tool_call",), status="signal SIGTERM"),
     "closes_stdin": Row("stdin", ("it closed its stdin",), (True,), status="signal SIGTERM"),
-    "closes_stdout": Row(f"{MUTE}; starting it again", (MUTE,), (True,), state=DOWN, status="signal SIGTERM"),
+    "closes_stdout": Row(f"{MUTE}; restarting it", (MUTE,), (True,), state=DOWN, status="signal SIGTERM"),
     "grandchild": Row("", ("here",), (False,), leaves=True),
     "daemon_grandchild": Row("", ("here",), (False,), leaves=True),
     "ignores_shutdown": Row("", ("here",), (False,), status="signal SIGKILL"),

@@ -1,4 +1,4 @@
-"""Whoever starts a run sees what its guards did: a line on stderr, and a record in the event stream."""
+"""A run shows the actions of its guards: a line on stderr, and a record in the event stream."""
 
 from __future__ import annotations
 

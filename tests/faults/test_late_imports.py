@@ -13,9 +13,9 @@ from agent.tools.catalogue import OF_EXTENSIONS
 from agent.tools.extension_tools.report import advice
 from agent.tools.extension_tools.report import scaffold_report as made_text
 from supervisor.control.client import ControlError
-from tests.support.everything_served import Lines, everything, use_everything
 from tests.support.extension_folder import extension
-from tests.support.hosting import Hosted, hosting
+from tests.support.full_extension import Lines, everything, use_everything
+from tests.support.host_process import Hosted, hosting
 from tests.support.late_imports import PROGRAM, late_imports
 from tests.support.mcp_served_client import McpClient
 from tests.support.replay_script import Script, ok

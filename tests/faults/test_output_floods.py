@@ -30,7 +30,7 @@ def test_after_a_flood_its_last_words_are_in_the_reason_of_a_death(tmp_path: Pat
     )
     seen = observe(tmp_path, wordy, batches=[[("die", {})], [ECHO]], hold={2: is_back("wordy")})
     assert seen.answer_of("t1.0")[0].endswith('it ended (exit 4): "noise", "cannot find the answer"')
-    assert 'ended (exit 4) with 1 call pending: "noise", "cannot find the answer"; starting it again' in seen.stderr[0]
+    assert 'ended (exit 4) with 1 call pending: "noise", "cannot find the answer"; restarting it' in seen.stderr[0]
 
 
 # --- stdout ---------------------------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ def test_a_new_version_that_does_not_start_changes_nothing_in_a_run(tmp_path: Pa
     ), seen.stderr
     (line,) = [line for line in seen.lines_about("one") if "reload failed" in line]
     assert reason in line
-    assert "the version that was running goes on" in line
+    assert "the running version stays" in line
     assert not seen.lines_about(HEALTHY)
     assert seen.result.extensions["one"].exit_status == "exit 0"
 

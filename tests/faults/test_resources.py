@@ -43,7 +43,7 @@ def test_a_memory_hog_is_ended_and_restarted(tmp_path: Path) -> None:
     seen = observe(
         tmp_path, hog, batches=[[("eat", {"mb": 100})], [ECHO], [("eat", {"mb": 1})]], hold={2: is_back("memory_hog")}
     )
-    check(seen, "memory_hog", r"rss \d+ MiB over rss_mb 60, in 3 samples in a row", "starting it again in 0.1 s")
+    check(seen, "memory_hog", r"rss \d+ MiB over rss_mb 60, in 3 samples in a row", "restarting it in 0.1 s")
     assert "eat" in seen.offered(3), "the model gets its tool again"
     assert seen.answer_of("t3.0") == ("yum", False)
     cost = seen.result.extensions["memory_hog"]

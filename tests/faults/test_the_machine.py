@@ -14,7 +14,7 @@ import pytest
 from tests.support.extension_folder import extension
 from tests.support.faulty_run import ECHO, SOON, is_back, observe, program
 from tests.support.host import Host
-from tests.support.hosting import Hosted
+from tests.support.host_process import Hosted
 from tests.support.marked_processes import command_line, marked_pids
 from tests.support.replay_script import Script
 from tests.support.warm_start import MARK

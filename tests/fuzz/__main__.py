@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from tests.fuzz.crew import Outcome, run
-from tests.fuzz.feeding import ROOT, mark_of, workplace
+from tests.fuzz.feeder import ROOT, mark_of, workplace
 from tests.fuzz.target import cpu_limit_s
 from tests.fuzz.targets import TARGETS
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tests.fuzz.feeding import failure, serve, workplace
+from tests.fuzz.feeder import failure, serve, workplace
 from tests.fuzz.mutation import Mutator
 from tests.fuzz.target import Failure, Figures
 
@@ -30,7 +30,7 @@ LOOKED_S = 0.5
 
 
 class Outcome(msgspec.Struct):
-    """What the run of one target has found."""
+    """The result of the run of one target."""
 
     target: str
     inputs: int = 0

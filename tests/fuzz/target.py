@@ -48,7 +48,7 @@ class Failure(msgspec.Struct, frozen=True):
     kind: str
     """traceback, slow, growth, leak, crash or hang."""
     mark: str
-    """What failures with the same cause have in common: the error, and the place in the product that raised it."""
+    """The error and the place in the product that raised it: the same for failures with the same cause."""
     detail: str
     file: str = ""
     """The file with the input."""
@@ -60,7 +60,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """What a run has used."""
+    """The resources that a run has used."""
 
     inputs: int
     cpu_s: float

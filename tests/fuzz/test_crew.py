@@ -1,4 +1,4 @@
-"""What an input does wrong is found, named and kept, so that it can be fed again."""
+"""The crew finds and names the failure of an input, and keeps the input, so that it can be fed again."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fuzz.feeding import workplace
+from tests.fuzz.feeder import workplace
 from tests.fuzz.targets import TARGETS
 from wire.manifest import VOCABULARY
 from wire.unknown_fields import HINTED
@@ -25,7 +25,7 @@ def test_what_was_found_does_no_harm_any_more(name: str, data: bytes) -> None:
 
 
 def test_of_thousands_of_unknown_fields_only_the_first_get_a_hint() -> None:
-    """It took a tenth of a millisecond for each, and one line names eight of them."""
+    """A hint takes a tenth of a millisecond, and one line names only eight fields."""
     names = [f"descriptio{number}" for number in range(3 * HINTED)]
     found = VOCABULARY.unknown(dict.fromkeys([*names, "onfailure"], "deny"))
     assert [bool(each.meant) for each in found] == [True] * HINTED + [False] * (2 * HINTED) + [True]

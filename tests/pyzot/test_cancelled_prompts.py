@@ -1,4 +1,4 @@
-"""What a runtime is asked right after a prompt was cancelled: it is asked of the engine when that prompt has ended."""
+"""Requests to a runtime right after a prompt was cancelled reach the engine when that prompt has ended."""
 
 from __future__ import annotations
 

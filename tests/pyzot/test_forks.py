@@ -11,7 +11,7 @@ import pytest
 from pyzot import ClosedError, Host
 from pyzot.connection import engine_process
 from tests.pyzot.conftest import is_gone, program
-from tests.support.hosting import hosting
+from tests.support.host_process import hosting
 from tests.support.zot_fixtures import zot
 
 __all__ = ["zot"]

@@ -32,7 +32,7 @@ from pyzot import (
 from pyzot.connection import host_client, host_places
 from supervisor.home import runtime_dir, zot_home
 from tests.support.extension_folder import extension, folder
-from tests.support.hosting import hosting
+from tests.support.host_process import hosting
 from tests.support.zot_fixtures import zot
 from tests.support.zot_process import Zot, wait_until
 

@@ -64,5 +64,5 @@ def values(kind: msgspec.inspect.Type) -> st.SearchStrategy[Any]:  # noqa: C901 
 
 
 def plain(message: Any) -> Any:
-    """What the message says, as plain JSON values: `Raw` compares by identity."""
+    """The message as plain JSON values: `Raw` compares by identity."""
     return json.loads(msgspec.json.encode(message))

@@ -20,6 +20,7 @@ import pytest
 from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 FLAGS = (
@@ -149,9 +150,9 @@ class Browser:
         self.mouse("mouseMoved", to_x, y, pressed=True)
         self.mouse("mouseReleased", to_x, y, pressed=True, clicks=1)
 
-    def key(self, key: str, *, shift: bool = False) -> None:
+    def key(self, key: str) -> None:
         for kind in ("keyDown", "keyUp"):
-            self.on_page("Input.dispatchKeyEvent", type=kind, key=key, modifiers=8 if shift else 0)
+            self.on_page("Input.dispatchKeyEvent", type=kind, key=key)
 
     def complaints(self) -> list[dict[str, Any]]:
         """Exceptions, console messages and log entries."""
@@ -180,3 +181,12 @@ class Browser:
         for process in alive:
             process.kill()
         psutil.wait_procs(alive, timeout=5)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    browser = Browser(tmp_path_factory.mktemp("profile"))
+    try:
+        yield browser
+    finally:
+        browser.close()

@@ -1,4 +1,4 @@
-"""Figures of a host with extensions that are busy, large, given up, or about to be started again."""
+"""Figures of a host with extensions that are busy, large, given up, or about to be restarted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ BUSY = {
     "busy": extension_stats(cpu_percent=120.0, rss_bytes=5 << 20, p99_ms=1.0),
     "fat": extension_stats(cpu_percent=1.0, rss_bytes=900 << 20, p99_ms=None),
     "gone": extension_stats(state="failed", failure='5 exits in 9 s, last exit 3: "no \x1b[31mconfig"'),
-    "waits": extension_stats(state="backoff", failure="it is started again in 3 s"),
+    "waits": extension_stats(state="backoff", failure="it is restarted in 3 s"),
 }
 
 

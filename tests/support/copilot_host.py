@@ -78,7 +78,7 @@ class CopilotHost:
         self.received: list[Message] = []
         """All requests of the extension, in order."""
         self.noise = b""
-        """What was on stdout between messages."""
+        """Bytes on stdout between messages."""
         self.results: dict[int, Message] = {}
         """Responses of the extension by the id of the request."""
         self.cwd = cwd
@@ -177,7 +177,7 @@ class CopilotHost:
         self.write({"id": number, "method": method, "params": params})
         return self.run_until(lambda: self.results.get(number))
 
-    # What a host does
+    # Actions of a host
 
     def joined(self) -> Message:
         """The params of the join; waits for it and for the answer to have been read."""

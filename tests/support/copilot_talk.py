@@ -26,7 +26,7 @@ def tool(name: str, **more: object) -> dict[str, Any]:
 
 
 class Talk:
-    """What the host and the extension have said. Methods that hear or send return what is new."""
+    """The messages of the host and the extension. Methods that hear or send return the new ones."""
 
     def __init__(self, *, host: HostInfo = HOST, frame_limit: int = 16 << 20, rejected: str = "") -> None:
         self.session = DIALECT.session(Setup("desk", "1.2", frame_limit, unix_ms=lambda: UNIX_MS))
@@ -51,7 +51,7 @@ class Talk:
         return said
 
     def hear(self, *said: bytes | dict[str, Any]) -> list[Any]:
-        """What the host takes from these messages, or raw bytes; it answers a hello at once."""
+        """The frames that the host reads from these messages or raw bytes; it answers a hello at once."""
         heard: list[Any] = []
         for each in said:
             for line in self.splitter.feed(each if isinstance(each, bytes) else add_header(dumped(each))):
@@ -66,7 +66,7 @@ class Talk:
         return heard
 
     def request(self, method: str, **params: object) -> tuple[list[Any], dict[str, Any]]:
-        """What the host takes from a request, and its answer."""
+        """The frames that the host reads from a request, and its answer."""
         number = self.number
         self.number += 1
         heard = self.hear({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
@@ -82,7 +82,7 @@ class Talk:
         return sent
 
     def result(self, call_id: str, **params: object) -> list[Any]:
-        """What the host takes from an answer to a call."""
+        """The frames that the host reads from an answer to a call."""
         heard, answer = self.request(
             "session.tools.handlePendingToolCall", sessionId="s-1", requestId=call_id, **params
         )

@@ -67,10 +67,10 @@ class Talk:
         return self.verdicts.hook_answered(request, jsonrpc.decode(dumped(answer)))
 
     def judge(self, event: frames.Event, output: Any) -> Received:
-        """What comes of an event if its hook returns this."""
+        """The result of an event whose hook returns `output`."""
         return self.answer(self.ask(event), {"result": {"output": output}})
 
     def permit(self, question: dict[str, Any], result: Any) -> Received:
-        """What comes of the permission handler's answer to `permission.requested`."""
+        """The effect of `result` as the permission handler's answer to `permission.requested`."""
         params = {"requestId": question["params"]["event"]["data"]["requestId"], "result": result}
         return self.verdicts.permission_answered(Raw(dumped(params)))

@@ -31,7 +31,7 @@ STAYS_DOWN = {"policy": "temporary"}
 
 
 def folders(place):
-    """Those of zot: eight sound ones, one that dies in a call, one that says nothing."""
+    """Extensions of zot: eight sound ones, one that dies in a call, one that says nothing."""
     for name in SOUND:
         yield folder(place, name, [sys.executable, "-I", "-S", "-c", SAY, name], **AWAITED)
     yield extension(place, "dies_in_call", **AWAITED, restart=STAYS_DOWN)

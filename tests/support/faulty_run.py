@@ -92,7 +92,6 @@ def observe(
     place: Path,
     *bad: Path,
     batches: Sequence[Sequence[Call]] = (),
-    healthy_first: bool = True,
     hold: Mapping[int, Callable[[Supervisor], bool]] | None = None,
     home: Path | None = None,
     failures: Sequence[dict[str, Any]] = (),
@@ -103,7 +102,6 @@ def observe(
     are no more, the model answers. Before that come `failures`: the last lines of requests that fail, each after the
     text "half". `hold` gives conditions by turn: the model says nothing in that turn before its condition holds."""
     healthy = extension(place, "echo", name=HEALTHY)
-    folders = [healthy, *bad] if healthy_first else [*bad, healthy]
     project = place / "project"
     project.mkdir()
     prepared = prepare(
@@ -111,7 +109,7 @@ def observe(
             base_url="http://127.0.0.1:9",
             cwd=str(project),
             home=home or place / "home",
-            extensions=tuple(map(str, folders)),
+            extensions=tuple(map(str, (healthy, *bad))),
             discover=False,
             **{"timeout": PATIENCE_S, **asked},
         )

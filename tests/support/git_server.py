@@ -9,7 +9,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
-from tests.support.installing import GIT_ENV
+from tests.support.install_sources import GIT_ENV
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def life(host: Host, tool: str = "life") -> dict[str, Any]:
-    """What the present worker says of itself."""
+    """The present worker's answer about itself."""
     return json.loads(host.text(tool))
 
 

@@ -44,7 +44,7 @@ def discovered(**more: object) -> dict[str, Any]:
 
 
 class Talk:
-    """What the host and the server have said. Methods that hear or send return what is new."""
+    """The messages of the host and the server. Methods that hear or send return the new ones."""
 
     def __init__(self, *, kept: dict[str, Any] | None = None, frame_limit: int = 16 << 20, **options: object) -> None:
         self.kept: dict[str, Any] = {} if kept is None else kept
@@ -64,7 +64,7 @@ class Talk:
         return lines
 
     def hear(self, *said: bytes | dict[str, Any] | list[Any]) -> list[Any]:
-        """What the host takes from these messages, or raw bytes; it answers a hello at once."""
+        """The frames that the host reads from these messages or raw bytes; it answers a hello at once."""
         heard: list[Any] = []
         for each in said:
             data = each if isinstance(each, bytes) else dumped(each) + b"\n"

@@ -22,7 +22,7 @@ def write_servers(file: Path, **servers: Any) -> Path:
 
 
 def found_in(project: Path, home: Path | None = None, *named: Path, admit: Admit | None = None) -> Discovery:
-    """What a run in the project finds."""
+    """The extensions and servers that a run in the project finds."""
     return discover((), project, home, admit, McpFiles(project, tuple(map(str, named))))
 
 

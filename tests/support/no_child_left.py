@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def no_child_left() -> Iterator[None]:
-    """What a killed process leaves comes to this one; its reaper ends it within the block's end."""
+    """Waits at the end of the block for the processes that a killed program leaves: they become children of this
+    process, and their reaper ends them."""
     others = child_pids()
     yield
     others |= warm_start.own_children()

@@ -120,7 +120,7 @@ def end(running: Running) -> Outcome:
 
 @dataclass
 class Served:
-    """What a server left that has ended."""
+    """The status and output of a server that has ended."""
 
     status: int
     lines: list[Json]

@@ -23,7 +23,7 @@ KNOWN = {*SHAPE, *LOWEST, *HIGHEST}
 
 
 def breaks(old: Json, new: Json, way: Way) -> list[str]:
-    """What no longer holds, with its place; empty if the schema has only grown.
+    """The promises that the new schema breaks, each with its place; empty if the schema has only grown.
 
     In both ways no record, member, type or value of an enum may go. An input may get no narrower bounds and no new
     required member. In an output no required member may become optional, and no member may get another type: readers

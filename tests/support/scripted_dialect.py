@@ -173,7 +173,7 @@ DIALECT = ScriptedDialect()
 
 
 def scripted_dialect() -> Iterator[ScriptedDialect]:
-    """What a fixture yields: the dialect, with its members as at first, in the table until the end of the test."""
+    """For a fixture: the dialect, with its members as at first, in the table until the end of the test."""
     DIALECT.__init__()  # type: ignore[misc]
     table.add(NAME, __name__)
     yield DIALECT

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def engine_of(*replies: Any, cwd: Path, home: Path, records: list[Any], **options: Any) -> Iterator[Engine]:
-    """It has started; its records are appended to these."""
+    """An engine that has started and appends its records to `records`."""
     loop = Loop()
     event_writer = EventWriter(loop, Abort(), records.append)
     with open(os.devnull, "wb") as nowhere:

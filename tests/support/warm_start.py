@@ -152,7 +152,7 @@ def read_at_start(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def surroundings() -> list[str]:
-    """What a child inherits besides environment and streams; a child of the template inherits it from the template."""
+    """The state that a child inherits besides environment and streams; a child of the template has the template's."""
     status = Path("/proc/self/status").read_text().splitlines()
     inherited = [line for line in status if line.startswith(OF_A_PROCESS)]
     return [*inherited, Path("/proc/self/limits").read_text(), Path("/proc/self/cgroup").read_text()]

@@ -21,7 +21,7 @@ def git(folder, *words, given=None):
 
 
 def applied(project, rundir, name, tmp_path):
-    """What the patch makes of the project, as paths, contents and rights to execute."""
+    """The project after the patch: paths, contents and rights to execute."""
     again = tmp_path / "again"
     shutil.copytree(project, again, symlinks=True)
     git(again, "apply", given=(rundir / "diffs" / f"{name}.diff").read_bytes())

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a finished process left: its status, its output, and what is still running of it."""
+    """The end of a process: its status, its output, and the processes of it that still run."""
 
     status: int
     stdout: bytes

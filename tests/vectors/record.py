@@ -87,7 +87,7 @@ def vector_of(source: Source) -> bytes:
 
 
 def settled(expected: Any, said: Any) -> Any:
-    """What was said, with `${any}` where the script has it, for text that differs each time."""
+    """`said` with `${any}` where the script has it: there the text differs each time."""
     if isinstance(expected, str) and ANY in expected:
         if not isinstance(said, str):
             raise VectorError(f"{ANY} stands for {said!r}, which is no text: a vector could not be valid")

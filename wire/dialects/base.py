@@ -88,7 +88,7 @@ class Unusable(msgspec.Struct, frozen=True):
 
     reason: str
     may_pass: bool = True
-    """Whether another start may succeed. If not, it is not started again."""
+    """Whether another start may succeed. If not, it is not restarted."""
 
 
 class GuardAnswer(msgspec.Struct, frozen=True, gc=False, tag="event_intercept_response"):

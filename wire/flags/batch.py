@@ -96,7 +96,7 @@ OF_THE_BATCH = (
 
 BATCH = (
     Flag(
-        "-o --output", "Keep the batch in this folder, or go on with the batch that is in it.", Kind.PATH, TASKS,
+        "-o --output", "Keep the batch in this folder, or resume the batch that is in it.", Kind.PATH, TASKS,
         metavar="RUNDIR", is_option=False,
     ),
     Flag(
@@ -128,7 +128,7 @@ BATCH = (
         option_help="Tasks of an earlier batch in this folder to run again: `failed`, `changed`, `all`, or ids.",
     ),
     Flag(
-        "--resume", "Go on with the batch in RUNDIR, as without this flag, but refuse to begin one.", SWITCH, TASKS,
+        "--resume", "Resume the batch in RUNDIR, as without this flag, but refuse to begin one.", SWITCH, TASKS,
         is_option=False,
     ),
     *OF_EACH_RUN,

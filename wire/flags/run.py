@@ -140,14 +140,14 @@ RUN = (
     Flag(
         "--session", "Go on with the session in this file.", PATH, SESSION, metavar="PATH", completer="session_paths",
     ),
-    Flag("--fork", "With -c, -r or --session: go on with a copy of it.", SWITCH, SESSION),
+    Flag("--fork", "With -c, -r or --session: resume a copy of it.", SWITCH, SESSION),
     Flag(
         "--no-session", "Keep no transcript under $ZOT_HOME/sessions.", SWITCH, SESSION, field=None, is_option=False,
     ),
     Flag("--save-session", "With --rpc: keep the transcript.", SWITCH, SESSION, field=None),
     Flag(
         "--auto-compact",
-        "Compact a conversation that has filled 85 % of the window. Default: on, but not with --replay.",
+        "Compact a conversation that has filled 85 % of the context window. Default: on, but not with --replay.",
         SWITCH, SESSION, field=None,
     ),
     Flag("--no-auto-compact", "Never compact by itself.", SWITCH, SESSION, field=None),

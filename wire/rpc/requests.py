@@ -75,7 +75,7 @@ class Steer(Request, frozen=True, tag="steer"):
 
 
 class Compact(Request, frozen=True, tag="compact"):
-    """Has the model write a summary that replaces all messages but the last four. It waits its turn like a prompt."""
+    """Has the model write a summary that replaces all messages but the last four. It is queued like a prompt."""
 
     data = responses.Started
     instructions: str | None = None

@@ -171,7 +171,7 @@ class HostSide:
                 self._check_alive()
                 left = deadline - time.monotonic()
                 if left <= 0:
-                    raise TimeoutError(f"waited {self.timeout_s} s in vain for {what}{self._last_words()}")
+                    raise TimeoutError(f"waited {self.timeout_s} s without success for {what}{self._last_words()}")
                 self._arrived.wait(left)
 
     # --- for the subclasses -------------------------------------------------------------------------------

@@ -112,15 +112,15 @@ class JournalReader(Generic[AnyJournalLine]):
 
     def _refuse_unknown(self, number: int, error: UnknownLineError) -> NoReturn:
         raise NewerError(
-            f"{self._path}, line {number}: this version of zot does not know such a line, a newer one has written it "
-            f"({error}); go on with that version, or begin a new batch in another folder"
+            f"{self._path}, line {number}: this version of zot cannot read it: a newer one has written it "
+            f"({error}); use that version, or begin a new batch in another folder"
         )
 
     def _refuse_damage(self, number: int, reason: str) -> NoReturn:
         raise DamagedError(
             f"{self._path}, line {number} is damaged: {reason}. Lines after it are good, so no crash has done this: "
-            "the file was changed, or the disk has lost a part of it. Restore the file from a copy; or, to go on with "
-            f"what was done before that line: mv journal.jsonl journal.damaged && head -n {number - 1} journal.damaged "
+            "the file was changed, or the disk has lost a part of it. Restore the file from a copy; or, to keep "
+            f"only the lines before it: mv journal.jsonl journal.damaged && head -n {number - 1} journal.damaged "
             "> journal.jsonl",
             number,
         )

@@ -213,7 +213,7 @@ class Journal:
             aside = move_torn_tail(self.path, self._fd, torn, self._clock())
             self.torn = torn
             self.notices.append(
-                f"{self.path}: {torn.size} bytes at the end, from line {torn.line} on, are no whole lines "
+                f"{self.path}: {torn.size} bytes at the end, from line {torn.line} on, are not whole lines "
                 f"({torn.reason}): the last batch process was killed while it wrote them; they are in {aside.name} now"
             )
         if self._size:

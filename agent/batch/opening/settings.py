@@ -46,7 +46,7 @@ def request_of(settings: dict[str, Any], folder: Path) -> BatchRequest:
         return BatchRequest(**flags, folder=folder, run=run)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise FolderError(
-            f"{folder / 'batch.json'}: it has no flags to go on with: give them anew, as in"
+            f"{folder / 'batch.json'}: it has no flags to resume with: give them again, as in"
             f" zot batch {folder / 'tasks.jsonl'} -o {folder} --redo failed"
         ) from None
 

@@ -317,7 +317,7 @@ def crash_reason(exit_status: ExitStatus | None, last_words: Sequence[str], *, h
         if exit_status.code == -signal.SIGKILL:
             how += " (zot has not sent it: the kernel does that when the memory of the machine is used up)"
     else:
-        how = f"the run ended with {exit_status} before it had told how"
+        how = f"the run ended with {exit_status} before it sent its result"
     if had_result:
         how += ", after its last record"
     if exit_status is not None and exit_status.code < 0:  # its own warnings say nothing about a signal

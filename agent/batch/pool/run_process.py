@@ -284,7 +284,7 @@ class RunProcess:
                 self._stop_waiting()
         elif isinstance(message, link.RunEnded):
             self.said = message
-            self._await(EXIT_S, f"its process did not end within {EXIT_S:.0f} s after its last word")
+            self._await(EXIT_S, f"its process did not end within {EXIT_S:.0f} s after its result")
 
     def _on_link_end(self, reason: str) -> None:
         if self.life is RunLife.ALIVE and self.said is None:

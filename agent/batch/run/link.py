@@ -54,14 +54,14 @@ class BatchLink:
         while not self._waiting:
             data = os.read(self._fd, READ_BYTES)
             if not data:
-                raise LinkError("the batch has gone before it said what is to be run")
+                raise LinkError("the batch ended before it sent a task")
             self._split(data)
         try:
             message = messages.decode_from_batch(self._waiting.popleft())
         except msgspec.DecodeError as error:
             raise LinkError(f"the first line of the batch cannot be read: {error}") from None
         if not isinstance(message, messages.Begin):
-            raise LinkError("the first line of the batch does not say what is to be run")
+            raise LinkError("the first line of the batch is not a task")
         return message
 
     def attach(self, loop: Loop) -> None:

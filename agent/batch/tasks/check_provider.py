@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wire.batch.task import Task
 
 PRICE = (
-    "the price of the model {model!r} is not known, so {budget} cannot be checked: write its prices to"
+    "the price of the model {model!r} is unknown, so {budget} cannot be checked: write its prices to"
     " $ZOT_HOME/models.json, or leave the budget out"
 )
 

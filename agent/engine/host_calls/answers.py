@@ -212,7 +212,7 @@ class HostCalls:
 
 
 def _no_prompts(_prompt: SentPrompt) -> None:
-    raise SendRefusedError("no prompts are taken now")
+    raise SendRefusedError("no prompts are accepted now")
 
 
 HEAD_BYTES = 4096

@@ -45,7 +45,7 @@ class SendAllowance:
     def take(self) -> None:
         """One prompt more. Raises `SendRefusedError`."""
         if self.taken >= MOST:
-            raise SendRefusedError(f"extensions have sent {MOST} prompts already, and no more are taken")
+            raise SendRefusedError(f"extensions have sent {MOST} prompts already, and no more are accepted")
         self.taken += 1
 
     def renew(self) -> None:

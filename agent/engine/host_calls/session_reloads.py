@@ -37,7 +37,7 @@ class SessionReloads:
             return
         self._open += 1
         self._left_at = self._supervisor.loop.clock()
-        self._reloader.reload_with_session(lambda _outcomes: self._over())
+        self._reloader.reload_with_session(lambda _outcomes: self._end())
 
     def wait(self, event_writer: EventWriter) -> None:
         """Waits until they are ready or have failed, as long as a run waits for the start of such extensions."""
@@ -51,7 +51,7 @@ class SessionReloads:
             return False
         return bool(self._open) or extension.lead.started_at > self._left_at
 
-    def _over(self) -> None:
+    def _end(self) -> None:
         self._open -= 1
 
     def _patience_s(self) -> float | None:

@@ -80,7 +80,7 @@ class SessionWorkspace:
 
     def files(self, folder: str) -> list[str]:
         """As in `host_calls.ListFiles`. Links and what is no file are left out. Raises `SessionWorkspaceError`."""
-        top = self._within(folder, may_be_top=True)
+        top = self._resolve(folder, may_be_top=True)
         found: list[str] = []
         self._look(str(top), "", found, PARTS, LOOKS)
         return sorted(found)
@@ -107,7 +107,7 @@ class SessionWorkspace:
     def read(self, path: str) -> tuple[str, str | None]:
         """The absolute path and the text, None if there is no such file. Bytes that are no UTF-8 become U+FFFD. Raises
         `SessionWorkspaceError`."""
-        file = self._within(path)
+        file = self._resolve(path)
         try:
             return str(file), read_file(file, FILE_BYTES).decode("utf-8", "replace")
         except (FileNotFoundError, NotADirectoryError):
@@ -117,7 +117,7 @@ class SessionWorkspace:
 
     def write(self, path: str, content: str) -> None:
         """Raises `SessionWorkspaceError`."""
-        file = self._within(path)
+        file = self._resolve(path)
         data = content.encode("utf-8", "replace")
         if len(data) > FILE_BYTES:
             raise SessionWorkspaceError(f"{path}: {len(data):,} bytes; a file may have {FILE_BYTES:,}")
@@ -133,13 +133,13 @@ class SessionWorkspace:
     def remove(self, path: str) -> None:
         """Raises `SessionWorkspaceError`."""
         try:
-            os.unlink(self._within(path))
+            os.unlink(self._resolve(path))
         except (FileNotFoundError, NotADirectoryError):
             pass
         except OSError as error:
             raise SessionWorkspaceError(f"{path}: cannot be removed: {error.strerror}") from None
 
-    def _within(self, path: str, *, may_be_top: bool = False) -> Path:
+    def _resolve(self, path: str, *, may_be_top: bool = False) -> Path:
         """The file of this name, without a link on the way. Raises `SessionWorkspaceError` if it leads out."""
         parts = [part for part in path.split("/") if part not in ("", ".")]
         shown = path[:200]

@@ -96,7 +96,7 @@ class Connection:
             )
         except anthropic.APIStatusError as error:
             status, headers = error.status_code, error.response.headers
-            said = _said(error.body) or _reason(error.response)
+            said = _error_message(error.body) or _reason(error.response)
             raise ModelError(
                 kind_of_status(status, error.type, said),
                 f"HTTP {status}: {said}",
@@ -136,7 +136,7 @@ class Connection:
                     body = body if isinstance(body, dict) else {}
                     name = body.get("type")
                     name = name if isinstance(name, str) and name else "error"
-                    said = _said(data)
+                    said = _error_message(data)
                     raise ModelError(kind_of_type(name, said), f"{name}: {said or 'no reason given'}")
                 yield data
         except httpx2.TimeoutException as error:
@@ -226,7 +226,7 @@ def _is_unsent(error: BaseException | None) -> bool:
     return isinstance(error, (*never_sent, httpx2.LocalProtocolError, httpx2.UnsupportedProtocol))
 
 
-def _said(body: object) -> str:
+def _error_message(body: object) -> str:
     """The message in the body of an error; "" if it has none."""
     error = body.get("error") if isinstance(body, dict) else None
     message = error.get("message") if isinstance(error, dict) else None

@@ -32,7 +32,7 @@ def text(owner: Mapping[str, Any], name: str, path: str) -> str:
     """A text. `path` is that of the owner, with its dot."""
     value = owner.get(name)
     if not isinstance(value, str):
-        raise _wrong(owner, name, path, "text")
+        raise _fault(owner, name, path, "text")
     return value
 
 
@@ -45,7 +45,7 @@ def short_name(owner: Mapping[str, Any], name: str, path: str) -> str:
     """An id, the name of a tool, or a stop reason."""
     value = text(owner, name, path)
     if not 1 <= len(value) <= NAME_LENGTH or not value.isprintable():
-        raise _wrong(owner, name, path, f"1 to {NAME_LENGTH} printable characters")
+        raise _fault(owner, name, path, f"1 to {NAME_LENGTH} printable characters")
     return value
 
 
@@ -53,7 +53,7 @@ def fields(owner: Mapping[str, Any], name: str, path: str) -> Fields:
     """An object."""
     value = owner.get(name)
     if not isinstance(value, dict):
-        raise _wrong(owner, name, path, "an object")
+        raise _fault(owner, name, path, "an object")
     return value
 
 
@@ -66,7 +66,7 @@ def position(owner: Mapping[str, Any], name: str) -> int:
     """The index of a block."""
     value = owner.get(name)
     if type(value) is not int or value < 0:
-        raise _wrong(owner, name, "", "a whole number from 0")
+        raise _fault(owner, name, "", "a whole number from 0")
     return value
 
 
@@ -77,16 +77,16 @@ def tokens(owner: Mapping[str, Any], name: str, path: str) -> int:
         return 0
     is_whole = type(value) is int or (isinstance(value, float) and value.is_integer())
     if not is_whole or not 0 <= value <= MOST_TOKENS:
-        raise _wrong(owner, name, path, f"a whole number from 0 to {MOST_TOKENS}")
+        raise _fault(owner, name, path, f"a whole number from 0 to {MOST_TOKENS}")
     return int(value)
 
 
-def _wrong(owner: Mapping[str, Any], name: str, path: str, wanted: str) -> ModelError:
-    found = _shown(owner[name]) if name in owner else "missing"
+def _fault(owner: Mapping[str, Any], name: str, path: str, wanted: str) -> ModelError:
+    found = _quote(owner[name]) if name in owner else "missing"
     return invalid_reply(f"{path}{name} must be {wanted}, not {found}")
 
 
-def _shown(value: object) -> str:
+def _quote(value: object) -> str:
     """A value as JSON, cut; of a list or an object only what it is."""
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"

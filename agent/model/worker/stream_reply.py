@@ -122,11 +122,11 @@ class StreamedReply:
                 text = event_fields.text_or_nothing(start, "text", path)
                 yield from self._append(block.parts, text, {"type": "text_delta"})
             case "thinking":
-                block.signature.append(self._counted(event_fields.text_or_nothing(start, "signature", path)))
+                block.signature.append(self._check_length(event_fields.text_or_nothing(start, "signature", path)))
                 thought = event_fields.text_or_nothing(start, "thinking", path)
                 yield from self._append(block.parts, thought, {"type": "thinking_delta"})
             case "redacted_thinking":
-                block.redacted = self._counted(event_fields.text(start, "data", path))
+                block.redacted = self._check_length(event_fields.text(start, "data", path))
             case "tool_use":
                 block.id = event_fields.short_name(start, "id", path)
                 block.name = event_fields.short_name(start, "name", path)
@@ -159,7 +159,7 @@ class StreamedReply:
                 thought = event_fields.text(delta, "thinking", path)
                 yield from self._append(block.parts, thought, {"type": "thinking_delta"})
             case "thinking", "signature_delta":
-                block.signature.append(self._counted(event_fields.text(delta, "signature", path)))
+                block.signature.append(self._check_length(event_fields.text(delta, "signature", path)))
             case "tool_use", "input_json_delta":
                 yield from self._append_arguments(block, event_fields.text(delta, "partial_json", path))
 
@@ -181,10 +181,10 @@ class StreamedReply:
 
     def _append(self, parts: list[str], text: str, line: Line) -> Iterator[Line]:
         if text:
-            parts.append(self._counted(text))
+            parts.append(self._check_length(text))
             yield {**line, "delta": text}
 
-    def _counted(self, text: str) -> str:
+    def _check_length(self, text: str) -> str:
         self._characters += len(text)
         if self._characters > REPLY_CHARACTERS:
             raise reply_too_large(f"{REPLY_CHARACTERS} characters")

@@ -1,4 +1,4 @@
-"""One turn: the request, its reply as it arrives, what guards say of its text, and the tool calls in it.
+"""One turn: the request, its reply as it arrives, the guards' verdict on its text, and the tool calls in it.
 
-Whether there is another turn, `agent.run.run` decides.
+`agent.run.run` decides whether another turn follows.
 """

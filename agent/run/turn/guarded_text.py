@@ -1,4 +1,4 @@
-"""Asks the guards of messages about a text of the model, before any reader gets it."""
+"""Asks the guards of messages about a text of the model before readers get it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class GuardedText(msgspec.Struct, frozen=True):
 
     text: str = ""
     is_rewritten: bool = False
-    """Whether a guard has put it in the place of the model's own text."""
+    """Whether a guard has written it in place of the model's own text."""
     blocked: str | None = None
     """Why a guard withheld it; None if none did."""
 
 
 def guard_text(text: str, supervisor: Supervisor, abort: Abort) -> GuardedText:
-    """The text that the guards let through. After an abort they are not asked, so a text that one wants is withheld."""
+    """The text that the guards let through. After an abort none is asked, and a text that has a guard is withheld."""
     if not text or not supervisor.may_guard("assistant_message"):
         return GuardedText(text)
     if abort.requested:

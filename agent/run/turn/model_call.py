@@ -1,6 +1,6 @@
-"""Asks the model: sends a request, follows its reply to the end, and counts what it has used.
+"""Asks the model: sends a request, follows its reply to the end, and counts its use.
 
-Turns and summaries ask through it, so what is to be checked before each request has one place.
+Turns and summaries ask through it, so the checks before each request have one place.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class ModelCalls:
         self._began = 0.0
         """When the last request was sent."""
         self.usage = cost.NOTHING
-        """Of all requests so far, those for summaries among them."""
+        """The use of all requests so far, summaries included."""
 
     def lines(self, params: Mapping[str, Any], builder: ReplyBuilder) -> Iterator[Line]:
-        """Sends a request and yields the lines of its reply; whoever takes one gives it to `builder`. Retries are told
-        to readers and not yielded. An abort cancels the request. At the end `builder` has its reply."""
+        """Sends a request and yields the lines of its reply, which the caller gives to `builder`. Retries are told to
+        readers and not yielded. An abort cancels the request. At the end `builder` has the reply."""
         self._began = self._event_writer.clock()
         stream = self._provider.request(dict(params))
         while builder.reply is None:
@@ -51,8 +51,8 @@ class ModelCalls:
                 yield line
 
     def count(self, model: str, reply: ModelReply) -> None:
-        """Adds what a request has used, and tells readers. To be called once for each reply that has begun."""
+        """Adds the use of a request and tells readers. Call it once for each reply that has begun."""
         used = cost.totals(model, reply.usage, is_partial=not reply.is_complete)
         seconds = self._event_writer.clock() - self._began
         self.usage = cost.add(self.usage, used)
-        self._event_writer.emit(cost.record(used, self._conversation.used(used, model, seconds)))
+        self._event_writer.emit(cost.record(used, self._conversation.add_usage(used, model, seconds)))

@@ -31,17 +31,17 @@ STATUS_OF_ERROR = {
 """The status of a run by the kind of its error; `Status.ERROR` for all other kinds."""
 
 PASSING_KINDS = frozenset({"rate_limit", "overloaded", "server", "connection", "dropped", "timeout", "worker"})
-"""The kinds of errors that may not come again when the request is made once more."""
+"""The kinds of errors after which the same request may succeed."""
 PASSING_STATUSES = (408, 409)
-"""HTTP statuses below 500 of which that is true."""
+"""HTTP statuses below 500 after which it may succeed, too."""
 RATE_LIMITED = 429
 
 Line = dict[str, Any]
 
 
 def may_pass(error: Line) -> bool:
-    """Whether the request of an `error` line may succeed when it is made once more. The server's word on that
-    counts first. A 429 is final: whoever sends requests has waited for those that pass."""
+    """Whether the request of an `error` line may succeed when made once more. The server's word on that counts first.
+    A 429 is final: the sender of the request has already waited for a limit that passes."""
     told = (error.get("limits") or {}).get("should_retry")
     status = error.get("status")
     if told is not None:
@@ -62,11 +62,11 @@ class ModelReply(msgspec.Struct, frozen=True):
     error_kind: str = ""
     """The kind of the failed request, a word of `agent.model.failure.ErrorKind` or `worker` or `cassette`."""
     is_complete: bool = False
-    """Whether the model itself has ended it, for whatever reason: its text is then an answer, though maybe cut off."""
+    """Whether the model itself has ended it, for any reason: its text is then an answer, though maybe cut off."""
     is_too_long: bool = False
     """Whether the request, or the request with this reply, was too long for the model or its server."""
     may_pass: bool = False
-    """Whether the same prompt may end better if sent again. Never if the model has ended the reply: it is paid for."""
+    """Whether the same prompt may end better if sent again. False if the model has ended the reply: it is paid for."""
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
@@ -77,8 +77,8 @@ class ModelReply(msgspec.Struct, frozen=True):
 
     @property
     def kept(self) -> tuple[Block, ...]:
-        """The blocks for the transcript. A call that gets no result is left out, since the API would refuse the next
-        request. A reply that broke off keeps its text only."""
+        """The blocks for the transcript. A call without a result is left out: the API would refuse the next request. A
+        reply that broke off keeps its text only."""
         if self.stop in ("end_turn", "tool_use"):
             return self.content if self.stop == "tool_use" else _without_calls(self.content)
         return tuple(block for block in self.content if isinstance(block, Text) and block.text)
@@ -89,11 +89,11 @@ def _without_calls(content: tuple[Block, ...]) -> tuple[Block, ...]:
 
 
 CHARACTERS_PER_TOKEN = 4
-"""Of text, about."""
+"""A rough average for text."""
 
 
 class ReplyBuilder(msgspec.Struct):
-    """Takes the lines of a reply. With `withhold`, readers get nothing before the guards have seen the whole text."""
+    """Takes the lines of a reply. With `withhold`, readers get no record before the guards have seen the whole text."""
 
     withhold: bool
     reply: ModelReply | None = None
@@ -112,9 +112,9 @@ class ReplyBuilder(msgspec.Struct):
         elif line["type"] == "message_start":
             self._usage = line.get("usage") or {}
         elif line["type"] == "final":
-            self.reply = _final(line)
+            self.reply = _final_reply(line)
         elif line["type"] == "error":
-            self.reply = self._failed(line)
+            self.reply = self._failed_reply(line)
         if record is None:
             return []
         if self.withhold:
@@ -131,23 +131,23 @@ class ReplyBuilder(msgspec.Struct):
         return held
 
     def abort(self, reason: str) -> ModelReply:
-        """Ends the reply with what has arrived."""
-        self.reply = ModelReply(self._partial(), "aborted", self._used(self._usage), reason)
+        """Ends the reply with the part that has arrived."""
+        self.reply = ModelReply(self._partial(), "aborted", self._estimate_usage(self._usage), reason)
         return self.reply
 
-    def _failed(self, line: Line) -> ModelReply:
+    def _failed_reply(self, line: Line) -> ModelReply:
         partial = blocks_from_worker(line["content"]) if line.get("content") else self._partial()
         status = STATUS_OF_ERROR.get(line["kind"], Status.ERROR)
         reason = "\n".join(filter(None, (line["message"], line.get("advice"))))
-        usage = self._used(line.get("usage") or self._usage)
+        usage = self._estimate_usage(line.get("usage") or self._usage)
         is_too_long = line["kind"] == "too_long"
         return ModelReply(
             partial, "error", usage, reason, status, line["kind"], is_too_long=is_too_long, may_pass=may_pass(line)
         )
 
-    def _used(self, told: dict[str, int]) -> dict[str, int]:
-        """Tokens of a reply that broke off: servers tell those of its output with its end only, so they are at least
-        about as many as have arrived."""
+    def _estimate_usage(self, told: dict[str, int]) -> dict[str, int]:
+        """Tokens of a reply that broke off. Servers count its output only at its end, so the output is at least an
+        estimate from the received characters."""
         return {**told, "output": max(told.get("output", 0), self._received // CHARACTERS_PER_TOKEN)}
 
     def _partial(self) -> tuple[Block, ...]:
@@ -160,7 +160,7 @@ def retry_record(line: Line) -> events.Retry:
     return events.Retry(line["attempt"], line["of"], line["wait_s"], line["reason"], line["status"])
 
 
-def _final(line: Line) -> ModelReply:
+def _final_reply(line: Line) -> ModelReply:
     content = blocks_from_worker(line["content"])
     reason = line["stop_reason"]
     stop = STOPS.get(reason)

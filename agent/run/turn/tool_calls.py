@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
 
 RESULTS_CHARACTERS = 24 * 1024 * 1024
-"""Characters of all results of one turn, images as base64. The model's API takes requests of 32 MB."""
+"""Maximum of all results of one turn in characters, images as base64. The model's API takes requests of 32 MB."""
 SHORT_RESULT = 1_000
-"""Characters. Such a result is always kept: it may say why a call was not run."""
+"""Characters. A result of this length or less is always kept: it may say why a call was not run."""
 SIDE_BY_SIDE = 32
-"""Calls of read-only tools that run at the same time at most."""
+"""Maximum of calls of read-only tools that run at the same time."""
 FULL = f"the results of this turn have reached {RESULTS_CHARACTERS} characters"
 
 
 class ToolCalls:
     """Runs calls. Every call gets a result; after an abort or a guard's refusal, the result says so.
 
-    If a call fails, the guards of errors may have it tried again, or the prompt ended: `ended` then says why.
+    If a call fails, the guards of errors may have it tried again, or end the prompt: `ended` then says why.
     """
 
     def __init__(self, supervisor: Supervisor, toolbox: Toolbox, event_writer: EventWriter, abort: Abort) -> None:
@@ -45,24 +45,24 @@ class ToolCalls:
         self._event_writer = event_writer
         self._abort = abort
         self._left = 0
-        """Characters that the further results of this turn may have."""
+        """Characters left for the further results of this turn."""
         self.ended = ""
         """Why a guard has ended the prompt; "" if none has."""
 
     def announce(self, call: ToolCall) -> None:
-        """Tells readers and observers what the model wants to call."""
+        """Tells readers and observers about a call of the model."""
         args = raw_json(call.args)
         self._event_writer.emit(events.ToolCall(call.id, call.name, args, self._extension_of(call)))
         self._supervisor.tell(frames.Event("tool_call", tool_id=call.id, tool_name=call.name, tool_args=args))
 
     def run(self, calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
-        """Runs the calls one after another in the model's order, but neighbouring calls of read-only tools at the same
-        time. Returns their results in that order."""
+        """Runs the calls in the model's order: neighbouring calls of read-only tools at the same time, others one after
+        another. Returns their results in that order."""
         results = []
         self._left = RESULTS_CHARACTERS
         for group in side_by_side(calls, self._toolbox.is_read_only):
             for call, guarded, ran in self._run_group(group):
-                result = self._finished(call, guarded, ran)
+                result = self._finish(call, guarded, ran)
                 results.append(result)
                 self._event_writer.emit(
                     events.ToolResult(
@@ -74,7 +74,7 @@ class ToolCalls:
         return tuple(results)
 
     def has_built_in(self, tool: str) -> bool:
-        """Whether this built-in tool is on."""
+        """Whether the built-in tool `tool` is on."""
         return self._toolbox.knows(tool) and not self._toolbox.extension_of(tool)
 
     def run_unannounced(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
@@ -83,28 +83,28 @@ class ToolCalls:
         results = []
         self._left = RESULTS_CHARACTERS
         for call in calls:
-            guarded = self._admitted(call)
+            guarded = self._admit(call)
             ran = None
             if guarded.step is CallStep.RUNNING:
                 ran = self._toolbox.run(call, guarded.args, self._event_writer.wait, self._abort)
                 if guarded.ran(_content(ran), is_error=ran.is_error) is CallStep.RECOVERY:
                     guarded.judged(UNTOUCHED)
-            results.append(self._finished(call, guarded, ran))
+            results.append(self._finish(call, guarded, ran))
         return results
 
     def _run_group(self, group: Sequence[ToolCall]) -> list[tuple[ToolCall, GuardedCall, ToolResult | None]]:
-        """Has the calls admitted and run. A call that is not run has no result of its tool."""
-        guarded = [self._admitted(call) for call in group]
+        """Admits and runs the calls. The result is None for a call that was not run."""
+        guarded = [self._admit(call) for call in group]
         running = [
             (call, each.args) for call, each in zip(group, guarded, strict=True) if each.step is CallStep.RUNNING
         ]
         ran = iter(self._toolbox.run_beside(running, self._event_writer.wait, self._abort) if running else ())
         return [
-            (call, each, self._recovered(call, each, next(ran)) if each.step is CallStep.RUNNING else None)
+            (call, each, self._recover(call, each, next(ran)) if each.step is CallStep.RUNNING else None)
             for call, each in zip(group, guarded, strict=True)
         ]
 
-    def _admitted(self, call: ToolCall) -> GuardedCall:
+    def _admit(self, call: ToolCall) -> GuardedCall:
         guarded = GuardedCall(call.id, call.name, call.args)
         if self._abort.requested:
             guarded.abort(self._abort.reason)
@@ -115,7 +115,7 @@ class ToolCalls:
         return guarded
 
     def _refusal(self, call: ToolCall) -> str:
-        """Why the call is not run, whatever guards say; "" if it may be."""
+        """Why the call is not run, without asking guards; "" if it may be."""
         if self.ended:
             return f"not run: {self.ended}"
         if self._left <= 0:
@@ -124,8 +124,8 @@ class ToolCalls:
             return f'unknown tool "{call.name}"'
         return unfit_reason(call.args) or self._toolbox.refusal(call)
 
-    def _recovered(self, call: ToolCall, guarded: GuardedCall, result: ToolResult) -> ToolResult:
-        """The result of the last try. As long as a call fails, the guards of errors are asked about it."""
+    def _recover(self, call: ToolCall, guarded: GuardedCall, result: ToolResult) -> ToolResult:
+        """The result of the last try. Each time the call fails, the guards of errors are asked."""
         step = guarded.ran(_content(result), is_error=result.is_error)
         while step is CallStep.RECOVERY:
             step = self._judge(guarded)
@@ -136,8 +136,8 @@ class ToolCalls:
         return result
 
     def _judge(self, guarded: GuardedCall) -> CallStep:
-        """Asks the guards of this step, and returns the next one. After an abort none is asked, and none about an
-        error once the prompt is to end."""
+        """Asks the guards of this step, and returns the next step. No guard is asked after an abort, nor about an error
+        once the prompt is to end."""
         step = guarded.step
         is_unasked = step is CallStep.RECOVERY and self.ended
         if is_unasked or (step is not CallStep.ADMISSION and not self._supervisor.may_guard(step.value)):
@@ -147,8 +147,8 @@ class ToolCalls:
             return guarded.judged(judgement)
         return guarded.abort(self._abort.reason, is_guarded=self._supervisor.may_guard(CallStep.REVIEW.value))
 
-    def _finished(self, call: ToolCall, guarded: GuardedCall, ran: ToolResult | None) -> ToolResult:
-        """The result that the model, readers and observers get. `ran` is that of the tool, None if it has not run."""
+    def _finish(self, call: ToolCall, guarded: GuardedCall, ran: ToolResult | None) -> ToolResult:
+        """The result for the model, readers and observers. `ran`: the result of the tool, None if it has not run."""
         if guarded.step is CallStep.REVIEW:
             self._judge(guarded)
         result = error_result(call.id, guarded.failure) if ran is None or guarded.failure else ran
@@ -157,13 +157,13 @@ class ToolCalls:
             is_error = result.is_error if changed.is_error is None else changed.is_error
             rewritten = ToolResult(call.id, limit_parts(parts) or (Text(""),), is_error or is_bad)
             result = self._toolbox.fit_images(call, rewritten, self._event_writer.wait)
-        return self._fitted(with_context(result, *guarded.contexts))
+        return self._fit(with_context(result, *guarded.contexts))
 
     def _extension_of(self, call: ToolCall) -> str | msgspec.UnsetType:
         return self._toolbox.extension_of(call.name) or msgspec.UNSET
 
-    def _fitted(self, result: ToolResult) -> ToolResult:
-        """The result, or a text in its place if it does not fit into what is left of `RESULTS_CHARACTERS`."""
+    def _fit(self, result: ToolResult) -> ToolResult:
+        """The result, or a text in its place if it exceeds the rest of `RESULTS_CHARACTERS`."""
         size = sum(len(part.data if isinstance(part, Image) else part.text) for part in result.content)
         self._left -= size
         if self._left >= 0 or size <= SHORT_RESULT:
@@ -174,7 +174,7 @@ class ToolCalls:
 
 
 def with_context(result: ToolResult, *contexts: str) -> ToolResult:
-    """The result with what guards add for the model: each context is a text behind it."""
+    """The result followed by each context that guards add for the model, as a text."""
     added = tuple(Text(context) for context in contexts if context)
     return ToolResult(result.call_id, (*result.content, *added), result.is_error) if added else result
 

@@ -34,17 +34,17 @@ class PromptEnd(msgspec.Struct, frozen=True):
     status: Status
     reason: str = ""
     has_answer: bool = False
-    """Whether the last text of the model is its answer: the model has ended it, though maybe for an unusual reason."""
+    """Whether the last text of the model is its answer: the model itself has ended it, for any reason."""
     is_too_long: bool = False
-    """Whether the request was too long, and has to be shorter to be made again."""
+    """Whether the request was too long: it must be shortened before a retry."""
     may_pass: bool = False
-    """Whether the failure of a request may not come again, as in `ModelReply`."""
+    """Whether the same prompt may end better if sent again, as in `ModelReply`."""
     error_context: ErrorContext = "system"
-    """Where the error comes from, if it ended with one. The guards of errors have been asked about a `model_call`."""
+    """The origin of the error, if any. The guards of errors have already been asked about a `model_call`."""
     error_kind: str = ""
     """The kind of the failed request, as in `ModelReply`."""
     can_retry: bool = False
-    """Whether the request failed in such a way that it can be made once more."""
+    """Whether the failed request can be made once more."""
 
 
 class Turns:
@@ -67,7 +67,7 @@ class Turns:
         self._abort = abort
         self._tool_calls = ToolCalls(supervisor, toolbox, event_writer, abort)
         self.said = GuardedText()
-        """By the last reply."""
+        """The text of the last reply."""
         self.text = ""
         """The last text of the prompt that readers may see."""
         self._text_before = ""
@@ -80,7 +80,7 @@ class Turns:
         return self._conversation.transcript[: self._messages_asked]
 
     def take(self, step: int, options: Options) -> PromptEnd | None:
-        """Takes one turn. None means that the model waits for the results of its calls, so another turn follows."""
+        """Takes one turn. Returns None if the model waits for the results of its calls: another turn follows."""
         self._event_writer.emit(events.TurnStart(step))
         self._supervisor.tell(frames.Event("turn_start", step=step))
         judgement = self._supervisor.intercept(frames.Event("turn_start", step=step))
@@ -119,11 +119,11 @@ class Turns:
         self._supervisor.tell(frames.Event("usage", model=model, tokens=frames.Tokens(**counts)))
 
     def forget_reply(self) -> None:
-        """Takes back the text of the last reply, which is no longer a part of the conversation."""
+        """Takes back the text of the last reply, which has left the conversation."""
         self.text = self._text_before
 
     def take_back_reply(self) -> None:
-        """Forgets the last reply, which broke off, as if it had not been asked for."""
+        """Takes back the last reply, which broke off, from the text and the conversation."""
         self._conversation.take_back(self._messages_asked)
         self.forget_reply()
 

@@ -19,7 +19,7 @@ def client_messages(transcribed: Iterable[transcript.Message], *, full: bool) ->
     return tuple(
         messages.Message(
             message.role,
-            tuple(_shown(block, full) for block in message.content if full or not _is_thinking(block)),
+            tuple(_client_block(block, full) for block in message.content if full or not _is_thinking(block)),
             message.time,
         )
         for message in transcribed
@@ -30,10 +30,10 @@ def _is_thinking(block: transcript.Block) -> bool:
     return isinstance(block, transcript.Thinking)
 
 
-def _shown(block: transcript.Block, full: bool) -> messages.AnyBlock:
+def _client_block(block: transcript.Block, full: bool) -> messages.AnyBlock:
     match block:
         case transcript.Text() | transcript.Image():
-            return _shown_part(block, full)
+            return _client_part(block, full)
         case transcript.Thinking(text, signature, redacted):
             return messages.Thinking(text, signature, redacted)
         case transcript.ToolCall(call_id, name, args):
@@ -43,10 +43,10 @@ def _shown(block: transcript.Block, full: bool) -> messages.AnyBlock:
                 call_id, name, value, UNSET if is_json or not full else args.decode("utf-8", "replace")
             )
         case transcript.ToolResult(call_id, content, is_error):
-            return messages.ToolResult(call_id, is_error, tuple(_shown_part(part, full) for part in content))
+            return messages.ToolResult(call_id, is_error, tuple(_client_part(part, full) for part in content))
 
 
-def _shown_part(part: transcript.Text | transcript.Image, full: bool) -> messages.Text | messages.Image:
+def _client_part(part: transcript.Text | transcript.Image, full: bool) -> messages.Text | messages.Image:
     if isinstance(part, transcript.Text):
         return messages.Text(part.text)
     padding = part.data.count("=", -2)

@@ -107,5 +107,5 @@ def fault_text(history: History) -> str:
     first = ", ".join(str(fault.line) for fault in history.faults)
     more = " and more" if history.fault_count > len(history.faults) else ""
     count = history.fault_count
-    are_left_out = f"of the session file cannot be read and {'is' if count == 1 else 'are'} left out"
+    are_left_out = f"of the session file cannot be read and {'is' if count == 1 else 'are'} skipped"
     return f"{count} line{'' if count == 1 else 's'} {are_left_out}: {first}{more}"

@@ -70,19 +70,19 @@ def contain_markdown(text: str) -> str:
     if len(text) > PARSED_CHARACTERS:
         return fenced_block(text)
     text = text.replace("\r\n", "\n").replace("\r", "\n")  # as the parser counts lines
-    shown = _contained(text, keeps_spans=True)
+    shown = _contain(text, keeps_spans=True)
     may_have_html = "`" in text and "<" in text
-    return _contained(text, keeps_spans=False) if may_have_html and _has_html(shown) else shown
+    return _contain(text, keeps_spans=False) if may_have_html and _has_html(shown) else shown
 
 
-def _contained(text: str, *, keeps_spans: bool) -> str:
+def _contain(text: str, *, keeps_spans: bool) -> str:
     lines = text.split("\n")
     shown: list[str] = []
     for first, after, token in _blocks(text, len(lines)):
         part = "\n".join(lines[first:after])
         if token is None or token.type == "inline":
             has_spans = keeps_spans and token is not None and _are_spans_clear(part)
-            shown.append((_OUTSIDE_SPANS if has_spans else _EVERYWHERE).sub(_escaped, part))
+            shown.append((_OUTSIDE_SPANS if has_spans else _EVERYWHERE).sub(_escape, part))
         elif token.level == 0:  # an open fence; an indented block, which can belong to a footnote
             shown.append(fenced_block(token.content, token.info.replace("`", "").replace("|", "").strip()))
         elif token.type == "fence":  # some readers see a table in a fence with a |
@@ -129,7 +129,7 @@ def _parser(*, html: bool = False) -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": html})
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     return _ENTITIES.get(found[0][-1], found[0]) if len(found[0]) <= 2 else found[0]
 
 

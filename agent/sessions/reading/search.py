@@ -55,13 +55,13 @@ def search(path: Path, pattern: re.Pattern[str]) -> Iterator[Hit]:
         for block in row.content:
             if isinstance(block, ToolCall):
                 tools[block.id] = block.name
-            part, tool, text = _searched(block, tools)
+            part, tool, text = _search_text(block, tools)
             found = [match for match in pattern.finditer(text) if match[0]]
             if found:
                 yield Hit(number, row.role, part, tool, _snippet(text, found[0]), len(found))
 
 
-def _searched(block: Block, tools: dict[str, str]) -> tuple[Part, str, str]:
+def _search_text(block: Block, tools: dict[str, str]) -> tuple[Part, str, str]:
     match block:
         case Text(text):
             return "text", "", text

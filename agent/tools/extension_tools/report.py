@@ -122,7 +122,7 @@ def _outcome(told: ReloadOutcome, is_waiting: bool, is_up: bool, new_tools: Sequ
         case "stopped":
             return f"{said}stopped: {reason}"
         case "kept" if is_up:
-            return f"{said}not reloaded: {why}; the version that was running goes on"
+            return f"{said}not reloaded: {why}; the running version stays"
         case _:
             return f"{said}not started: {why}"
 

@@ -36,7 +36,7 @@ def rows_of(supervisor: Supervisor, dialect: str, parents: Sequence[Path], disco
         Row(
             name=found.manifest.name,
             scope=found.scope.label,
-            folder=_shown(found.place),
+            folder=_path_text(found.place),
             state="trusted, not started yet: call extensions_reload",
         )
         for found in discovery.found
@@ -65,14 +65,14 @@ def _row(extension: Extension, supervisor: Supervisor, skipped: SkippedExtension
         name=extension.name,
         scope=found.scope.label,
         state=valid_text(state),
-        folder=_shown(found.place),
+        folder=_path_text(found.place),
         tools=tuple(tools),
         hidden=tuple(name for name in extension.tools if name not in tools and extension.is_up),
         guards=tuple(sorted(extension.guards)),
         commands=tuple(extension.commands),
         restarts=extension.account.restarts,
         reloads=extension.reloads,
-        log=_shown(extension.log.path),
+        log=_path_text(extension.log.path),
         last_lines=last_lines(extension.log.path),
     )
 
@@ -84,7 +84,7 @@ def _state(extension: Extension) -> str:
         case WorkerState.SPAWNED | WorkerState.GREETED:
             return "starting"
         case WorkerState.BACKOFF:
-            return f"failed, is started again soon: {extension.failure}"
+            return f"failed, is restarted soon: {extension.failure}"
         case WorkerState.STOPPING | WorkerState.EXITED:
             return f"stopped: {extension.failure}"
         case _:
@@ -99,7 +99,7 @@ def _row_of_skipped(skipped: SkippedExtension, parents: Sequence[Path]) -> Row:
     else:
         name, scope = found.manifest.name, found.scope.label
         state = f"{skipped.reason}, so it does not run: {advice(name)}"
-    return Row(name=valid_text(name), scope=scope, state=valid_text(state), folder=_shown(skipped.folder))
+    return Row(name=valid_text(name), scope=scope, state=valid_text(state), folder=_path_text(skipped.folder))
 
 
 def last_lines(log: Path) -> str:
@@ -115,5 +115,5 @@ def last_lines(log: Path) -> str:
     return "\n".join(one_line(printable(line), LINE) for line in kept)
 
 
-def _shown(path: Path) -> str:
+def _path_text(path: Path) -> str:
     return valid_text(str(path))

@@ -112,7 +112,7 @@ class ExtensionTools:
 
     def begin(self, tool: str, args: bytes, done: Done) -> None:
         """Carries out a call with these arguments, a JSON object. `done` is called once."""
-        done = self._begun(done)
+        done = self._begin(done)
         try:
             fields = arguments.decode(args)
             if tool == EXTENSIONS_RELOAD.name:
@@ -147,7 +147,7 @@ class ExtensionTools:
         self._reloader.begin_dialect(self._dialect, self._parents, ended)
         return ""
 
-    def _begun(self, done: Done) -> Done:
+    def _begin(self, done: Done) -> Done:
         """A `done` that has no effect once the call is over."""
         self._count += 1
         number = self._count

@@ -55,10 +55,10 @@ def _blocks(old: bytes, replacements: list[Replacement]) -> list[_Change]:
             blocks.append((first, max(last, end), members))
         else:
             blocks.append((start, end, [replacement]))
-    return [(start, end, _lines(_spliced(old, start, end, members))) for start, end, members in blocks]
+    return [(start, end, _lines(_splice(old, start, end, members))) for start, end, members in blocks]
 
 
-def _spliced(old: bytes, start: int, end: int, members: list[Replacement]) -> bytes:
+def _splice(old: bytes, start: int, end: int, members: list[Replacement]) -> bytes:
     pieces = []
     for first, last, new in members:
         pieces += [old[start:first], new]

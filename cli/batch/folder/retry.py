@@ -28,7 +28,7 @@ def retry(ctx: typer.Context, folder: Folder, status: Statuses = None, **_flags:
     It needs nothing but RUNDIR and, unless it is in the environment or stored, the key; an address with a password must
     be given again, for RUNDIR has it without. With --status only tasks with these statuses are run again, and tasks
     that were not run; with --status not_run only these. Flags that are given here take the place of those of the last
-    start: after a batch has used up --max-cost-usd, it goes on with a higher one. The result of a task stands until its
+    start: after a batch has used up --max-cost-usd, it resumes with a higher one. The result of a task stands until its
     new attempt has started.
 
     Exit status: 0 all tasks are ok, 1 the batch itself failed, 2 RUNDIR is no folder of a batch or misuse, 10 a task is

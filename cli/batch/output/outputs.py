@@ -80,12 +80,7 @@ class Outputs:
         if self._as_json:
             self._stream = RecordStream(batch.loop, self._on_broken)
         self._person = StderrOutput(
-            batch.loop,
-            batch.view,
-            batch.controls,
-            show=self._show,
-            folder=self._folder,
-            has_stream=self._as_json,
+            batch.loop, batch.view, batch.controls, show=self._show, folder=self._folder, has_stream=self._as_json
         )
         for line in self._early:
             self._person.say(line)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent.batch.request import BatchView, RunView
 
 KEYS = "p pause  q drain  Q stop"
-KEYS_PAUSED = "p go on  q drain  Q stop"
+KEYS_PAUSED = "p resume  q drain  Q stop"
 KEYS_DRAINING = "Q stop"
 MOST_RUNS = 10
 """Maximum lines of the table of runs."""
@@ -131,7 +131,7 @@ def _standstill(view: BatchView) -> Iterable[Text]:
     if view.is_draining:
         yield Text(f"draining: no new tasks start, {len(view.runs)} still running", "yellow")
     if view.is_paused_by_user:
-        yield Text("paused by you: p goes on", "yellow")
+        yield Text("paused by you: p resumes", "yellow")
     elif view.why_paused:
         yield Text(f"waiting: {one_line(view.why_paused, 500)}", "yellow")
 

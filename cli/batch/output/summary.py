@@ -2,7 +2,7 @@
 
 [ 12/1000] ok            fix-1  12.5 s  $0.0123
 [ 13/1000] check_failed  fix-2  3m05s  $0.4  exit 1: 2 tests failed
-[ 13/1000] tried again   fix-3  3.2 s  $0  rate_limit: HTTP 529: overloaded
+[ 13/1000] retried       fix-3  3.2 s  $0  rate_limit: HTTP 529: overloaded
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REASON_LENGTH = 160
 """Characters, where no terminal tells how many there is room for."""
 SHORTEST_REASON = 20
 """Characters that a reason has also in a narrow terminal."""
-TRIED_AGAIN = "tried again"
+TRIED_AGAIN = "retried"
 """In place of the status of an attempt that is not the end of its task."""
 _STATUS_WIDTH = len(TaskStatus.CHECK_FAILED.value)
 
@@ -36,7 +36,7 @@ def finished_line(end: TaskEnd, done: int, tasks: int, width: int | None = None)
     """The line about the end of an attempt. `done` tasks of `tasks` have ended, this one included if it is final. The
     reason is cut so that the line has `width` columns; None: there is no terminal."""
     outcome = end.outcome
-    cost = "cost not known" if outcome.cost_usd is None else dollars(outcome.cost_usd)
+    cost = "cost unknown" if outcome.cost_usd is None else dollars(outcome.cost_usd)
     count = f"[{done:>{len(str(tasks))}}/{tasks}]"
     is_tried_again = not end.final and outcome.status is not TaskStatus.INTERRUPTED
     status = f"{TRIED_AGAIN if is_tried_again else outcome.status.value:<{_STATUS_WIDTH}}"
@@ -72,7 +72,7 @@ _STOPPED = {
     "budget": "--max-cost-usd or --max-tokens",
     "deadline": "--deadline has passed",
     "failures": "as many tasks as --max-failures have failed",
-    "failed": "its files could not be written; make room, and start it again to go on",
+    "failed": "its files could not be written; make room, then start it again to resume",
     "killed": "its process was killed, or the machine went down",
 }
 NOT_RUN = "not_run"
@@ -83,7 +83,7 @@ def stopped_text(reason: str, limit: str) -> str:
     earlier version of zot has not told."""
     if reason == "budget":
         what = limit or _STOPPED[reason]
-        return f"stopped before its end: {what} is used up; all starts count, so it takes a higher limit to go on"
+        return f"stopped before its end: {what} is used up; all starts count, so it takes a higher limit to resume"
     return f"stopped before its end: {_STOPPED.get(reason, reason)}" if reason != "done" else ""
 
 
@@ -150,11 +150,7 @@ def summary(end: BatchEnd, folder: str, failures: Failures, width: int | None = 
         lines.append(why)
     if failed := failures.lines(width):
         lines += ["", *failed]
-    return [
-        *lines,
-        "",
-        *next_commands(where, end.statuses, example=failures.example, limit=end.limit),
-    ]
+    return [*lines, "", *next_commands(where, end.statuses, example=failures.example, limit=end.limit)]
 
 
 def statuses_text(statuses: Mapping[str, int]) -> str:
@@ -176,7 +172,7 @@ def next_commands(where: str, statuses: Mapping[str, int], *, example: str = "",
         task = shlex.quote(one_line(valid_text(example), 200))
         rows.append((f"zot batch logs {where} {task}", "one run: its messages, tools and answer"))
     if statuses.get(NOT_RUN, 0):
-        rows.append((f"zot batch retry {where} --status not_run{more}", "go on with the tasks that were not run"))
+        rows.append((f"zot batch retry {where} --status not_run{more}", "run the tasks that were not run"))
     if failed:
         rows.append((f"zot batch retry {where}{more}", "run again what has failed"))
     rows.append((f"zot report {where}", "a page of charts"))

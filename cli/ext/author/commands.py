@@ -76,14 +76,10 @@ def ext_test(
             help="Send the host's lines of one SCRIPT, and write the conversation to this file as a new script.",
         ),
     ] = None,
-    update: Annotated[
-        bool, typer.Option("--update", help="Write into each SCRIPT what the extension says now.")
-    ] = False,
+    update: Annotated[bool, typer.Option("--update", help="Write to each SCRIPT what the extension says now.")] = False,
     wait: Annotated[
         float,
-        typer.Option(
-            "--wait", metavar="SECONDS", help="Wait at most SECONDS for each expected line.", min=0.01, max=86400
-        ),
+        typer.Option("--wait", metavar="SECONDS", help="Wait up to SECONDS for an expected line.", min=0.01, max=86400),
     ] = 10.0,
     cwd: Annotated[
         str | None,

@@ -133,9 +133,7 @@ def _vendor(language: str, target: Path) -> None:
             raise UnableError("the TypeScript SDK is not installed; reinstall zot")
         shutil.copytree(folder, target / "vendor" / "zotext", ignore=NOT_COPIED)
         (target / "node_modules").mkdir()
-        (target / "node_modules" / "zotext").symlink_to(
-            "../vendor/zotext"
-        )  # as npm install does for file:vendor/zotext
+        (target / "node_modules" / "zotext").symlink_to("../vendor/zotext")  # as npm does for file:vendor/zotext
 
 
 def _next_steps(name: str, language: str, target: Path) -> list[str]:

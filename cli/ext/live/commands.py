@@ -116,9 +116,7 @@ def ext_logs(
 def ext_call(
     name: Name,
     tool: Annotated[str, typer.Argument(metavar="TOOL", help="One of its tools, see zot ext status NAME.")],
-    args: Annotated[
-        str, typer.Argument(metavar="[JSON]", help="The arguments, a JSON object; - reads it from stdin.")
-    ] = "{}",
+    args: Annotated[str, typer.Argument(metavar="[JSON]", help="The arguments, a JSON object; - reads stdin.")] = "{}",
     pid: HostOption = None,
     timeout: Annotated[
         str | None,

@@ -88,9 +88,8 @@ def _show(host: int, outcome: ReloadOutcome, *, as_json: bool) -> None:
 
     source = newer_source(Path(outcome.folder), Allowance()) if outcome.folder else None
     if as_json:
-        print_json(
-            {"host": host, **msgspec.structs.asdict(outcome), "newer_source": None if source is None else str(source)}
-        )
+        newer = None if source is None else str(source)
+        print_json({"host": host, **msgspec.structs.asdict(outcome), "newer_source": newer})
         return
     reason = f": {one_line(outcome.reason, REASON)}" if outcome.reason else ""
     newer = "" if source is None else f"; {one_line(advice(outcome.name, source), REASON)}"

@@ -138,7 +138,7 @@ def _lines(details: Details, size: DefinitionSize | None, hosts: list[int]) -> I
     yield "log", f"{details.log}, {'none yet' if details.log_bytes is None else bytes_of(details.log_bytes)}"
     yield (
         "definitions",
-        "not known: it has not run yet" if size is None else definitions_text(size.tools, size.tokens),
+        "unknown: it has not run yet" if size is None else definitions_text(size.tools, size.tokens),
     )
     yield from _of_record(details)
     yield "running", f"in host {', '.join(map(str, hosts))}" if hosts else "in no host"
@@ -201,5 +201,5 @@ def _of_record(details: Details) -> Iterator[tuple[str, str]]:
     if record.commit:
         yield "commit", record.commit
     yield "content", f"{record.content_hash}, {counted(len(record.files), 'file')}"
-    changes = {None: "cannot be told", True: "yes: zot ext update refuses without --force", False: "none"}
+    changes = {None: "unknown", True: "yes: zot ext update refuses without --force", False: "none"}
     yield "local changes", changes[details.is_changed]

@@ -29,16 +29,10 @@ def register(app: typer.Typer) -> None:
 
 
 def ext_install(
-    source: Annotated[
-        str, typer.Argument(metavar="PATH|URL[@REF]|OWNER/REPO[@REF]", help="A folder, or a git repository.")
-    ],
-    link: Annotated[
-        bool, typer.Option("--link", help="Link to the folder, for its author: edits need no update.")
-    ] = False,
-    project: Annotated[bool, typer.Option("--project", help="Install into DIR/.zot/extensions, and trust it.")] = False,
-    everywhere: Annotated[
-        bool, typer.Option("--global", help="Install into $ZOT_HOME/extensions; the default.")
-    ] = False,
+    source: Annotated[str, typer.Argument(metavar="PATH|URL[@REF]|OWNER/REPO[@REF]", help="Folder or git repository.")],
+    link: Annotated[bool, typer.Option("--link", help="Link to the folder, so that edits need no update.")] = False,
+    project: Annotated[bool, typer.Option("--project", help="Install in DIR/.zot/extensions, and trust it.")] = False,
+    everywhere: Annotated[bool, typer.Option("--global", help="Install in $ZOT_HOME/extensions; the default.")] = False,
     cwd: Cwd = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the installed one; its data is kept.")] = False,
     timeout: GitTimeout = 300.0,
@@ -170,9 +164,7 @@ def erase_line(word: str) -> None:
 
 
 def ext_install_sdk(
-    sdk: Annotated[
-        SdkName, typer.Argument(metavar="SDK", help="copilot: the SDK that extensions of the Copilot CLI import.")
-    ],
+    sdk: Annotated[SdkName, typer.Argument(metavar="SDK", help="copilot: the SDK that Copilot CLI extensions import.")],
     version: Annotated[
         str,
         typer.Option(

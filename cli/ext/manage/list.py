@@ -72,9 +72,7 @@ def _print_table(found: list[InstalledExtension], home: Path, width: int | None)
     rows = [_row(each, home, sizes, "" if width is not None else trouble) for each, trouble in troubles]
     lines = fit_columns([COLUMNS, *rows], width, GIVES_WAY)
     if width is not None:
-        lines += [
-            f"{terminal_text(each.name)}: {terminal_text(trouble, 1000)}" for each, trouble in troubles if trouble
-        ]
+        lines += [f"{terminal_text(one.name)}: {terminal_text(trouble, 1000)}" for one, trouble in troubles if trouble]
     print_table(lines)
 
 

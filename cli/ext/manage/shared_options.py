@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from supervisor.discovery.found_extension import Scope
     from supervisor.install.installed_extension import ExtensionFolders, InstalledExtension
 
-InProject = Annotated[
-    bool, typer.Option("--project", help="Take only extensions of the project, in DIR/.zot/extensions.")
-]
-InGlobal = Annotated[bool, typer.Option("--global", help="Take only extensions of the user, in $ZOT_HOME/extensions.")]
+InProject = Annotated[bool, typer.Option("--project", help="Take only project extensions, in DIR/.zot/extensions.")]
+InGlobal = Annotated[bool, typer.Option("--global", help="Take only user extensions, in $ZOT_HOME/extensions.")]
 
 
 def _seconds(value: float) -> float:
@@ -31,9 +29,7 @@ def _seconds(value: float) -> float:
 
 GitTimeout = Annotated[
     float,
-    typer.Option(
-        "--timeout", help="End git after SECONDS, each time that it runs.", metavar="SECONDS", callback=_seconds
-    ),
+    typer.Option("--timeout", help="End git after SECONDS, each time it runs.", metavar="SECONDS", callback=_seconds),
 ]
 InstalledName = Annotated[
     str,
@@ -89,9 +85,8 @@ def find_installed(name: str, folders: ExtensionFolders, *, project: bool, every
     """The installed extension of this name. Raises `MisuseError` for an unknown or ambiguous name."""
     from supervisor.install.installed_extension import extension_named, installed_extensions
 
-    return extension_named(
-        name, installed_extensions(folders, scopes_from(project=project, everywhere=everywhere), say)
-    )
+    scopes = scopes_from(project=project, everywhere=everywhere)
+    return extension_named(name, installed_extensions(folders, scopes, say))
 
 
 def running_hosts(name: str) -> list[int]:

@@ -39,9 +39,7 @@ def ext_trust(
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, also on a terminal.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON lines, for other programs, and do not ask.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, for other programs; do not ask.")] = False,
 ) -> None:
     """Let an extension of a project run, as it is now.
 

@@ -106,7 +106,7 @@ class _TrustActions:
             raise UnableError(f"{self._project} has no extensions of its own: {nowhere}")
         for extension in found:
             if not extension.manifest.is_enabled:
-                complain(NAME, f"{extension.manifest.name} is disabled, and left out")
+                complain(NAME, f"{extension.manifest.name} is disabled, and skipped")
         return [extension for extension in found if extension.manifest.is_enabled]
 
     def find(self, what: str) -> FoundExtension:
@@ -330,12 +330,11 @@ class _TrustActions:
         from supervisor.discovery.mcp.servers import expand_variables
 
         file = place.parent
-        for each in servers_in(file, Scope.EXPLICIT, file.parent):
-            made = (
-                expand_variables(each, os.environ) if isinstance(each, FoundExtension) and each.place == place else None
-            )
-            if isinstance(made, FoundExtension):
-                return made
+        for server in servers_in(file, Scope.EXPLICIT, file.parent):
+            if isinstance(server, FoundExtension) and server.place == place:
+                expanded = expand_variables(server, os.environ)
+                if isinstance(expanded, FoundExtension):
+                    return expanded
         raise UnableError(f"{file} has no server {place.name!r}")
 
     def _record(self, found: FoundExtension, judged: TrustJudgement, standing: TrustState) -> dict[str, Any]:

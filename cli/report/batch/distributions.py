@@ -77,7 +77,7 @@ def distributions(batch: BatchFigures) -> tuple[str, list[dict[str, Any]]] | Non
         return None
     costs = [cost for task in batch.tasks if (cost := task.cost_usd) is not None]
     unknown = len(told) - len(costs)
-    said = f"The cost of {plural(unknown, 'task is', 'tasks are')} not known, and not in this chart."
+    said = f"The cost of {plural(unknown, 'task is', 'tasks are')} unknown, and not in this chart."
     data = [
         distribution("Cost", costs, dollars, said if unknown else ""),
         distribution("Time", [one.duration_s for one in told], elapsed),

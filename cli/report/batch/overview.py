@@ -32,7 +32,7 @@ WHY_CLOSED = {
 }
 ADVICE: dict[TaskStatus, str] = {
     TaskStatus.ERROR: "look at the reasons below; such a failure may pass when the task is run again",
-    TaskStatus.USAGE: "their own settings cannot be used: mend the tasks file first",
+    TaskStatus.USAGE: "their own settings cannot be used: fix the tasks file first",
     TaskStatus.BLOCKED: "a guard refused what they did: see on their pages which one, and why",
     TaskStatus.MAX_STEPS: "they needed more turns than `max_steps`",
     TaskStatus.BUDGET: "they needed more than their `max_cost_usd`",
@@ -96,9 +96,9 @@ def tiles(batch: BatchFigures) -> list[Tile]:
     read = usage.input + usage.cache_read + usage.cache_write
     cost, of_cost = dollars(batch.known_cost_usd), "of all attempts"
     if batch.unknown_costs:
-        cost = f"≥ {cost}" if batch.known_cost_usd else "not known"
+        cost = f"≥ {cost}" if batch.known_cost_usd else "unknown"
         reserved = f"; {dollars(batch.reserved_usd)} reserved" if batch.reserved_usd else ""
-        of_cost = f"cost of {plural(batch.unknown_costs, 'attempt')} not known{reserved}"
+        of_cost = f"cost of {plural(batch.unknown_costs, 'attempt')} unknown{reserved}"
     return [
         Tile("Ok", count_text(ok), percent_text(100 * ok / len(tasks)) if tasks else ""),
         Tile("Not ok", count_text(failed), percent_text(100 * failed / len(tasks)) if tasks else "", failed > 0),
@@ -125,7 +125,7 @@ def _time_left(batch: BatchFigures) -> str:
 
 def _retry_steps(batch: BatchFigures) -> str:
     retried = sum(len(task.attempts) > 1 for task in batch.tasks)
-    return f"{plural(retried, 'task')} tried again" if retried else "each task once"
+    return f"{plural(retried, 'task')} retried" if retried else "each task once"
 
 
 def _advice(attempt: AttemptFigures) -> tuple[int, str, str]:
@@ -164,9 +164,9 @@ def next_steps(batch: BatchFigures, folder: str) -> list[tuple[str, str, bool]]:
     told = Counter(_advice(task.told) for task in batch.tasks if task.told is not None and task.has_failed)
     found += [(f"{what} ({count_text(count)})", advice, True) for (_, what, advice), count in sorted(told.items())]
     if failed:
-        found.append(("Run again what has failed", f"once it is mended: {retry(failed)}", False))
+        found.append(("Run again what has failed", f"once it is fixed: {retry(failed)}", False))
     if batch.unknown_costs:
-        why = f"the cost of {plural(batch.unknown_costs, 'attempt')} is not known, and not counted as 0"
+        why = f"the cost of {plural(batch.unknown_costs, 'attempt')} is unknown, and not counted as 0"
         found.append(("Do not take the sum for all of it", why, False))
     runs_s = sum(one.duration_s for task in batch.tasks for one in task.attempts)
     paused_s = sum(pauses.seconds for pauses in batch.workload.pauses())

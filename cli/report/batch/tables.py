@@ -138,7 +138,7 @@ def _state(state: str) -> Cell:
 
 def _cost(task: TaskFigures) -> Cell:
     cost = task.cost_usd
-    return Cell("not known" if task.attempts else "-") if cost is None else number_cell(cost, dollars)
+    return Cell("unknown" if task.attempts else "-") if cost is None else number_cell(cost, dollars)
 
 
 def retries(batch: BatchFigures, links: Links) -> str:
@@ -166,12 +166,7 @@ def retries(batch: BatchFigures, links: Links) -> str:
         "Most attempts",
         (TASK, TableColumn("now", is_text=True), TableColumn("attempts"), TableColumn("cost of all")),
         (
-            (
-                links.cell(task.id),
-                _state(task.state.value),
-                number_cell(len(task.attempts), count_label),
-                _cost(task),
-            )
+            (links.cell(task.id), _state(task.state.value), number_cell(len(task.attempts), count_label), _cost(task))
             for task in tried
         ),
     )

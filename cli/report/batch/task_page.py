@@ -100,7 +100,7 @@ def _facts(task: TaskFigures, outcome: Outcome | None, shown: int) -> list[tuple
             ("model", f"{outcome.model} ({outcome.provider})" if outcome.provider else outcome.model),
             ("time", elapsed(outcome.duration_ms / 1000)),
             ("paused", elapsed(outcome.paused_ms / 1000) if outcome.paused_ms else ""),
-            ("cost", "not known" if outcome.cost_usd is None else dollars(outcome.cost_usd)),
+            ("cost", "unknown" if outcome.cost_usd is None else dollars(outcome.cost_usd)),
             ("tokens", f"{count_text(read)} read, {count_text(usage.output)} written"),
             ("turns", count_text(outcome.steps)),
             ("requests", f"{count_text(outcome.requests)}{limited}" if outcome.requests else ""),
@@ -192,7 +192,7 @@ def _attempts(task: TaskFigures) -> str:
             Cell(f"{one.number}{' (it counts)' if one.is_final else ''}"),
             Cell(one.status.value, style=style_of(one.status.value)),
             number_cell(one.duration_s, elapsed),
-            Cell("not known") if one.cost_usd is None else number_cell(one.cost_usd, dollars),
+            Cell("unknown") if one.cost_usd is None else number_cell(one.cost_usd, dollars),
             Cell(one.reason),
         )
         for one in task.attempts

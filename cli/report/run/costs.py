@@ -64,9 +64,7 @@ COLUMNS = (
     CostColumn("errors", "calls that failed", lambda extension: extension.errors, _count, is_bad=True),
     _rare("timeouts", "calls without an answer in time", lambda extension: extension.timeouts),
     CostColumn("blocks", "what it refused as a guard", lambda extension: extension.blocks, _count),
-    CostColumn(
-        "exits", "processes that ended, stops in good order included", lambda extension: extension.exits, _count
-    ),
+    CostColumn("exits", "processes that ended, orderly stops included", lambda extension: extension.exits, _count),
     _rare("unexpected exits", "exits without a request", lambda extension: extension.unexpected_exits),
     CostColumn("restarts", "how often it was brought back", lambda extension: extension.restarts, _count, is_bad=True),
     _rare("limits", "times over a limit", lambda extension: extension.limit_breaches),
@@ -86,9 +84,7 @@ COLUMNS = (
 """The columns after the name and the state, in the order of the page. The first two get small lines from the script."""
 LAST_BEFORE_EXIT = "restarts"
 """The column of the last exit follows this one."""
-AND_THOSE_IN_CLIENT = (
-    "CPU time and memory of an extension in the client program are the program's own, and not known here."
-)
+IN_CLIENT_NOTE = "CPU time and memory of an extension in the client program are the program's own, and unknown here."
 
 
 def costs(figures: Sequence[ExtensionFigures], ids: dict[str, str]) -> str:
@@ -110,7 +106,7 @@ def costs(figures: Sequence[ExtensionFigures], ids: dict[str, str]) -> str:
     rows = (_row(extension, held, exit_at) for extension in shown[:ROWS])
     left_out = f" The first {ROWS:,} of {len(shown):,}." if len(shown) > ROWS else ""
     left_out += f" 0 everywhere: {zeros}." if zeros else ""
-    left_out += f" {AND_THOSE_IN_CLIENT}" if any(extension.in_client for extension in shown) else ""
+    left_out += f" {IN_CLIENT_NOTE}" if any(extension.in_client for extension in shown) else ""
     style = "dense" if len(held) > COLUMNS_WITH_ROOM else ""
     return section(
         "costs",

@@ -117,9 +117,7 @@ def _bar_position(milliseconds: float | None) -> float | None:
 def _latency(latencies: Sequence[dict[str, Any]]) -> str:
     """The section with a histogram of each extension; without the script, the table of costs has the percentiles."""
     has_bars = any(each["bars"] for each in latencies)
-    what = (
-        "How many answers took how long" if has_bars else "Only percentiles are known: the bar reaches from p50 to p99"
-    )
+    what = "How many answers took how long" if has_bars else "Only percentiles are known: the bar spans p50 to p99"
     caption = (
         f"{what}; logarithmic, the same axis in all, the slowest p99 first. "
         '<span class="p50">│</span> p50, half were faster; <span class="p99">┆</span> p99, one in a hundred was slower.'

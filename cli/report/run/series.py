@@ -128,9 +128,7 @@ def chart_data(series: Series, ids: dict[str, str]) -> dict[str, object]:
 
     def packed(line: ChartLine) -> list[list[float | None]]:
         mib = [None if value is None else value / MIB for value in line.rss_bytes]
-        return [
-            [None if value is None else round_digits(value) for value in values] for values in (line.cpu_percent, mib)
-        ]
+        return [[None if value is None else round_digits(value) for value in row] for row in (line.cpu_percent, mib)]
 
     return {
         "times": [round(time, 6) for time in series.times],

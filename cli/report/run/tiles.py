@@ -33,7 +33,7 @@ def tiles(recording: RecordedRun, series: Series | None) -> tuple[Tile, ...]:
     )
     seconds = recording.duration_s
     return (
-        Tile("Duration", "not known" if seconds is None else elapsed(seconds), _samples(recording)),
+        Tile("Duration", "unknown" if seconds is None else elapsed(seconds), _samples(recording)),
         Tile(
             "Extensions",
             count_text(len(figures)),
@@ -59,9 +59,7 @@ def tiles(recording: RecordedRun, series: Series | None) -> tuple[Tile, ...]:
             f"{percent_text(100 * cpu_s / seconds)} of one core" if seconds else "",
         ),
         Tile(
-            "Slowest p99",
-            duration_text(slowest.p99_ms) if slowest else "-",
-            slowest.name if slowest else "no answers",
+            "Slowest p99", duration_text(slowest.p99_ms) if slowest else "-", slowest.name if slowest else "no answers"
         ),
     )
 

@@ -79,9 +79,7 @@ def lanes_of(happenings: Sequence[Happening], end: float) -> tuple[Lane, ...]:
     for happening in happenings:
         for lane in _lanes_for(happening):
             members[lane].append(happening)
-    order = sorted(
-        members, key=lambda lane: (_KINDS.index(lane[0]), -_trouble(members[lane]), -len(members[lane]), lane[1])
-    )
+    order = sorted(members, key=lambda key: (_KINDS.index(key[0]), -_trouble(members[key]), -len(members[key]), key[1]))
     common = sum(kind is not LaneKind.EXTENSION for kind, _ in order)
     shown = common + PROMINENT
     lanes: list[Lane] = []

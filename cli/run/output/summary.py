@@ -77,7 +77,7 @@ def _head(result: events.Result, seen: SummaryData, *, is_kept: bool) -> str:
     if is_kept and re.fullmatch(r"[\w.-]+", result.session):
         where = f" in {code(session.cwd)}" if session else ""
         again = f'zot -r {result.session} -p "…"'
-        rows.append(("go on with it", f"{code(again)}{where}"))
+        rows.append(("resume it", f"{code(again)}{where}"))
     sign = "\N{WHITE HEAVY CHECK MARK}" if result.exit_code == 0 else "\N{CROSS MARK}"
     outcome = f"{cell(result.status)}, exit status {result.exit_code}"
     shown = table(("outcome", outcome), [row for row in rows if row[1]])

@@ -1,8 +1,8 @@
-"""The channel to one worker: what it says is cut into messages, read by the session of its protocol, and handled.
+"""The channel to one worker: cuts its output into messages, lets the session of its protocol read them, handles them.
 
-A worker owns a channel, whether it is a process on pipes or a part of the program that embeds the host. A channel owns
-the requests to the worker (`pending_requests`), the calls of the worker (`open_calls`) and the pings that ask whether
-it has said all (`round_trips`). Replies never wait.
+Each worker owns a channel, on the pipes of a process or on a link to the embedding program. A channel owns the requests
+to the worker (`pending_requests`), the calls of the worker (`open_calls`) and the pings whose pongs show that the host
+has read all earlier output (`round_trips`). Replies never wait.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from wire.manifest import Timeouts
 
 FAULT_LENGTH = 300
-"""Characters of a fault of a dialect."""
+"""Maximum number of characters of a fault of a dialect."""
 LARGE_FRAME = 64 * 1024
 """Bytes of an unfinished frame after which larger pieces are read."""
 JUNK = "writes lines that are not messages to its stdout; they are skipped and counted"
 
 
 def _fail_session(error: Exception) -> Received:
-    """A session that raises is a fault of its dialect. It costs the extensions of that dialect alone."""
+    """Makes an error of a session a fault of its dialect: only the extensions of this dialect fail."""
     return (Unusable(f"its dialect cannot read what it says: {error!r}"[:FAULT_LENGTH]),), b""
 
 
 class Channel:
     """The frames of one worker in both directions, and the times at which the session of its protocol wants to be
-    called. `on_timeout` is called when a request has got no answer in time, `on_unusable` when the worker is
-    useless."""
+    called. `on_timeout` is called when a request got no answer in time, `on_unusable` when the host cannot use the
+    worker."""
 
     __slots__ = (
         "_account", "_complaints", "_has_ended", "_loop", "_more_timer", "_most", "_session_timer", "frames_in",
@@ -73,10 +73,10 @@ class Channel:
             on_fault=lambda reason: on_unusable(Unusable(reason)),
         )  # fmt: skip
         self.on_pong: Callable[[str], None] | None = None
-        """Gets the id of each pong that ends no round trip."""
+        """Gets the id of each pong that belongs to no round trip."""
         self.frames_in = 0
         self.last_frame = 0.0
-        """When the worker last said something, on the loop's clock."""
+        """Time of the worker's last frame, on the loop's clock."""
         self.handlers: dict[type, Callable[..., None]] = {
             frames.UnknownFrame: self._on_unknown,
             frames.Malformed: self.on_malformed,
@@ -90,13 +90,13 @@ class Channel:
         self._complaints = complaints
         self.splitter = splitter = session.splitter()
         self._most = splitter.limit if isinstance(splitter, LineSplitter) else 0
-        """Most bytes of a chunk that is one line if its only LF ends it."""
+        """Maximum number of bytes of a chunk that is one line if its only LF ends it."""
         self._session_timer: Timer | None = None
         self._more_timer: Timer | None = None
         self._has_ended = False
 
     def open(self, stdin: PipeWriter | Link, stdout: PipeReader | Link) -> None:
-        """Sends the host's first messages. The caller hands what comes from `stdout` to `receive`."""
+        """Sends the host's first messages. The caller passes the output of `stdout` to `receive`."""
         self.requests.stdin, self.requests.stdout = stdin, stdout
         if opening := self.session.opening:
             self.requests.write(opening)
@@ -116,7 +116,7 @@ class Channel:
         self.round_trips.end()
         self.requests.fail_pending(Failure.DIED, reason)
 
-    # --- what it says ---------------------------------------------------------------------------------------
+    # --- input ----------------------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> None:
         """Reads the next piece of the worker's output."""
@@ -194,7 +194,7 @@ class Channel:
             self._complaints.warn("replies", f"does not read {stdin.name}; what it asked for is not answered")
 
     def _call_when_due(self) -> None:
-        """Has the session called at the time that it wants."""
+        """Sets the timer for the next call of the session, as the session wants it."""
         due_at, timer = self.session.due_at, self._session_timer
         if timer is not None and timer.when != due_at:
             timer.cancel()
@@ -221,7 +221,7 @@ class Channel:
         self.reply(reply)
 
     def ponged(self, frame: frames.Pong) -> None:
-        """Handles a pong. The end of a round trip comes after the calls that the worker has made before its pong."""
+        """Handles a pong. A round trip ends only after the calls that the worker made before its pong."""
         if self.on_pong is not None and not self.round_trips.is_open(frame.id):
             self.on_pong(frame.id)
         else:

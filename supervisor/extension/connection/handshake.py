@@ -11,7 +11,7 @@ from enum import Enum
 IDLE_IS_READY_S = 0.25
 """Seconds without a frame, after the hello, that count as `ready`."""
 NO_NAME = "its hello has no name"
-MUTE = "closed its stdout and can say nothing more"
+MUTE = "closed its stdout; it can send nothing more"
 
 
 class Readiness(Enum):
@@ -25,9 +25,9 @@ class Readiness(Enum):
 
 
 def readiness(now: float, *, last_frame: float, latest: float, by_silence: bool = True) -> tuple[Readiness, float]:
-    """Returns the readiness without `ready` at time `now`, and the time of the next call. All times are seconds of one
-    clock. `last_frame` is the time of the last frame, the hello included; `latest` is the deadline for `ready`. Without
-    `by_silence` only that deadline counts."""
+    """Returns the readiness at time `now` of a worker that sent no `ready`, and the time of the next call. Times are
+    seconds of one clock. `last_frame` is the time of the last frame, hello included; `latest` the deadline for `ready`.
+    Without `by_silence` only the deadline counts."""
     if now >= latest:
         return Readiness.LATE, now
     if not by_silence:
@@ -39,7 +39,7 @@ def readiness(now: float, *, last_frame: float, latest: float, by_silence: bool 
 
 
 def no_hello(hello_s: float, trouble: str = "") -> str:
-    """The reason for which a worker is given up. `trouble` is a possible cause, as the dialect knows it."""
+    """The reason with which a worker is given up. `trouble` is a possible cause that the dialect knows, or ""."""
     return f"said no hello within {hello_s:g} s{trouble and '; '}{trouble}"
 
 

@@ -1,7 +1,7 @@
 """Requests of one worker to its host. Each such call is answered once, at any time, or refused.
 
-Calls are carried out in the order in which they came, as long as they take no more than `SHARE_S` of a pass of the
-loop. The others wait for the next passes: they must not hold up the messages of other extensions.
+The calls run in the order in which they came, for at most `SHARE_S` in each pass of the loop. The others wait for the
+next passes: they must not delay the messages of other extensions.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     Handler = Callable[[HostCall, "HostCallAnswer"], None]
 
 OPEN_LIMIT = 100
-"""Most calls of one worker that wait for an answer; further ones are refused."""
+"""Maximum number of calls of one worker that wait for an answer; further ones are refused."""
 SHARE_S = 5e-3
 """Seconds of each pass of the loop that the calls of one worker may take. One call may take longer."""
 NO_AGENT = "this host has no agent"
 FAULT_LENGTH = 300
-"""Characters of a fault in a reason."""
+"""Maximum number of characters of a fault in a reason."""
 
 
 class HostCallAnswer:
-    """Answers a call for its handler: `give` or `refuse`, now or later. Only the first counts; after the end of the
-    worker neither has an effect. Both are called from within the loop."""
+    """Answers a call for its handler: `give` or `refuse`, now or later. Only the first one counts; after the end of the
+    worker both do nothing. Both are called from within the loop."""
 
     __slots__ = ("_calls", "_key")
 
@@ -40,7 +40,7 @@ class HostCallAnswer:
 
     @property
     def since(self) -> float:
-        """When the worker that waits for it was started, by the clock of the loop."""
+        """When the calling worker was started, on the loop's clock."""
         return self._calls.since
 
     @property
@@ -53,18 +53,18 @@ class HostCallAnswer:
         self._calls.give(self._key, self, value)
 
     def refuse(self, reason: str) -> None:
-        """Says that the host does not do it."""
+        """Answers that the host does not carry out the call, with the reason."""
         self._calls.refuse(self._key, self, reason)
 
 
 def refuse_all(_call: HostCall, answer: HostCallAnswer) -> None:
-    """The handler of a host that carries out nothing."""
+    """A handler that refuses each call."""
     answer.refuse(NO_AGENT)
 
 
 class OpenCalls:
     """The open calls of one worker. `send` writes to the worker and never waits. `on_fault` gets the reason when the
-    session cannot write an answer: the worker is then of no use. `remark` writes a line into the log."""
+    session cannot encode an answer: the host then gives up the worker. `remark` writes a line into the log."""
 
     __slots__ = (
         "_left_s", "_loop", "_on_fault", "_open", "_pass", "_remark", "_send", "_session", "_timer", "_waiting",
@@ -91,16 +91,16 @@ class OpenCalls:
         self._waiting: deque[Callable[[], object]] = deque()
         """Actions that have not begun."""
         self._timer: Timer | None = None
-        """Set while something waits."""
+        """Set while an action waits."""
         self._pass = -1
         self._left_s = 0.0
         """Seconds that the calls may still take in the pass with this number."""
 
     def take(self, called: HostCalled, handler: Handler) -> None:
-        """Has a call answered. A handler that raises refuses it."""
+        """Passes a call to its handler. If the handler raises, the call is refused."""
         key = called.key
         if key in self._open:
-            self._remark(f"asks its host for {_name(called.call)} under a key that is in use; ignored")
+            self._remark(f"asks its host for {_name(called.call)} with an id that is in use; ignored")
             return
         self._open[key] = answer = HostCallAnswer(self, key)
         if len(self._open) > OPEN_LIMIT:
@@ -109,7 +109,7 @@ class OpenCalls:
         self._do(partial(self._carry_out, called.call, answer, handler))
 
     def behind(self, action: Callable[[], object]) -> None:
-        """Does this once the calls that wait now are carried out: at once if no call waits."""
+        """Calls `action` after the calls that wait now: at once if no call waits."""
         if self._waiting:
             self._waiting.append(action)
         else:
@@ -121,7 +121,7 @@ class OpenCalls:
             self._go_on()
 
     def _go_on(self) -> None:
-        """Carries out waiting actions, in its share of this pass. The rest is done in the next one."""
+        """Carries out waiting actions within `SHARE_S` of this pass. The others wait for the next pass."""
         self._timer = None
         clock, waiting = self._loop.clock, self._waiting
         if self._pass != self._loop.passes:

@@ -1,8 +1,8 @@
 """Requests and events to one worker. A request has a deadline and can be cancelled.
 
-Each request ends exactly once: with an answer, or with a failure and its reason. An answer that comes too late is
-ignored: `wait` has the deadline of a caller that waits; `supervisor.calls.request_in_flight` all others. Frames to the
-worker are queued up to a limit; sending never waits. This is the hot path of the host.
+Each request ends exactly once: with an answer, or with a failure and its reason. A late answer is ignored. `wait` keeps
+the deadline for a caller that waits, `supervisor.calls.request_in_flight` for all others. Frames to the worker are
+queued up to a limit; sending never waits. This is the hot path of the host.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 PROGRESS_BURST = 50
 PROGRESS_PER_SECOND = 20.0
 PROGRESS_LENGTH = 4096
-"""Most characters of a progress message that are passed on."""
+"""Maximum number of characters of a progress message that are passed on."""
 POSSIBLE_ANSWERS = frozenset({None, "tool_result", "event_intercept_response", "command_response"})
-"""The types of bad frames that may have been answers; None stands for an unreadable type."""
+"""Types of faulty frames that may have been meant as answers; None is an unreadable type."""
 
 
 class Complaints(Protocol):
@@ -70,7 +70,7 @@ class PendingRequests:
         self.pending: dict[str, Pending] = {}
         self.timeouts_in_row = 0
         self.is_extended_by_progress = False
-        """Whether each progress report of a call starts its time anew."""
+        """Whether the time limit of a call begins again with each progress report."""
         self.accepts_cancel = False
         """Whether the worker wants to be told of calls that were cancelled."""
         self._loop = loop
@@ -180,7 +180,7 @@ class PendingRequests:
         pending = self.pending.pop(frame.id, None)
         if pending is None:
             self._complaints.remark(
-                f"an answer to {frame.id[:80]!r}, which nobody waits for (late, repeated or unknown); ignored"
+                f"an answer to {frame.id[:80]!r}, which no request waits for (late, repeated or unknown); ignored"
             )
             return
         pending.value = frame

@@ -1,4 +1,4 @@
-"""Round trips to workers: once the pong is back, all is read that a worker had written before it got the ping."""
+"""Round trips to workers: at the pong, the host has read all that the worker wrote before it got the ping."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
 
 OPEN_LIMIT = 100
-"""Most round trips to one worker at the same time."""
+"""Maximum number of round trips to one worker at the same time."""
 
 
 class RoundTrips:
-    """The pings of one worker that are not its watchdog's. `ping` sends one with this id, and returns False if the
-    worker cannot be expected to answer."""
+    """The pings of one worker besides its watchdog's. `ping` sends one with this id, and returns False if the worker
+    is not expected to answer now."""
 
     __slots__ = ("_begun", "_done", "_ping")
 
@@ -26,8 +26,8 @@ class RoundTrips:
         self._begun = 0
 
     def begin(self, done: Callable[[], None]) -> str:
-        """Sends a ping. `done` is called once: at its pong, or at the end of the worker. Returns the id with which
-        `cancel` takes that back; "" if no ping was sent."""
+        """Sends a ping. `done` is called once: at its pong, or at the end of the worker. Returns an id for `cancel`; ""
+        if no ping was sent."""
         if len(self._done) >= OPEN_LIMIT:
             return ""
         self._begun += 1

@@ -47,7 +47,7 @@ def test_a_cost_that_is_not_known_counts_as_it_is_reserved() -> None:
     assert stop is not None
     assert stop.reason == "budget"
     assert "$0.4000 of $1.00 (--max-cost-usd) is used" in stop.words
-    assert "$0.7000 is reserved for unknown costs (--reserve seen; --reserve none would go on)" in stop.words
+    assert "$0.7000 is reserved for unknown costs (--reserve seen; --reserve none would continue)" in stop.words
     assert stop.limit == "--max-cost-usd"
     known = reached_limit(asked(max_cost_usd=0.3), spent, 0, 0.0)
     assert known is not None

@@ -1,4 +1,4 @@
-"""What a batch does next, and why it ends."""
+"""The next step of a batch, and the reason why it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a batch has done, in numbers."""
+"""The results of a batch in numbers."""
 
 from __future__ import annotations
 

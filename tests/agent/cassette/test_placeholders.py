@@ -1,4 +1,4 @@
-"""What placeholders replace; words of the model come back unchanged."""
+"""Placeholders replace texts that differ with each run; words of the model come back unchanged."""
 
 from __future__ import annotations
 

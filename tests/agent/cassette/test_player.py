@@ -1,4 +1,4 @@
-"""What a player gives for a request, and which files it refuses."""
+"""A player's answers to requests, and the files that it refuses."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_request_beyond_the_end_of_the_cassette_is_an_error(tape) -> None:
     player = CassettePlayer.load(tape, cwd=CWD)
     player.next(params("a"))
     with pytest.raises(
-        CassetteError, match=r"ends after 1 exchange, but the run goes on; record it again with --record"
+        CassetteError, match=r"ends after 1 exchange, but the run continues; record it again with --record"
     ):
         player.next(params("a"))
 

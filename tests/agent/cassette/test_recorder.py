@@ -1,4 +1,4 @@
-"""What a recorder writes, and which files it refuses to write."""
+"""The lines that a recorder writes, and the files that it refuses to write."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ LINES = [
 
 @given(st.sampled_from(LINES), st.data())
 def test_any_value_in_any_field_gives_a_reply_or_one_problem(line, data):
-    """What has no problem, the builder of replies takes."""
+    """The builder of replies takes every line that has no problem."""
     changed = with_another_value(line, data)
     if problem := problem_of_worker_line(changed):
         assert len(problem) < 300

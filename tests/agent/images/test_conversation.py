@@ -10,19 +10,11 @@ from agent.images import scaler
 from agent.images.limits import UnfitImageError
 from agent.images.scaler import fit_message, fit_result
 from agent.transcript import Image, Text, ToolResult
-from supervisor.loop.loop import Loop
 from tests.support.pictures import gif, png
 
 
 def image(data, mime_type="image/png"):
     return Image(mime_type, base64.b64encode(data).decode())
-
-
-@pytest.fixture
-def loop():
-    made = Loop()
-    yield made
-    made.close()
 
 
 def test_a_result_within_the_limits_is_the_same(loop):

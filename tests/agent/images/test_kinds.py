@@ -1,4 +1,4 @@
-"""What the bytes of images say."""
+"""The kind and size of an image, read from its bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user is told to do about each failure."""
+"""The advice for the user about each failure."""
 
 from __future__ import annotations
 

@@ -33,6 +33,20 @@ def error_of(loop, stream):
     return line["message"]
 
 
+@pytest.fixture
+def fake_worker(tmp_path, monkeypatch):
+    """Has a shell script run as the worker; `pids` has a line for each start."""
+    fake = tmp_path / "fake"
+
+    def write(program):
+        fake.write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/pids\n{program}\n")
+        fake.chmod(0o755)
+        monkeypatch.setattr(worker_process.sys, "executable", str(fake))
+        return lambda: [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+
+    return write
+
+
 def test_a_model_worker_that_cannot_be_started_fails_the_request(loop, provider, monkeypatch):
     monkeypatch.setattr(worker_process.sys, "executable", "/nowhere/python")
     provider.start()
@@ -57,11 +71,8 @@ def test_a_model_worker_that_cannot_be_started_fails_the_request(loop, provider,
         ("read a; read b; kill -KILL $$", "the model worker ended (signal SIGKILL)"),
     ],
 )
-def test_a_model_worker_that_fails_is_the_reason_of_the_request(loop, provider, tmp_path, monkeypatch, program, reason):
-    fake = tmp_path / "fake"
-    fake.write_text(f"#!/bin/sh\n{program}\n")
-    fake.chmod(0o755)
-    monkeypatch.setattr(worker_process.sys, "executable", str(fake))
+def test_a_model_worker_that_fails_is_the_reason_of_the_request(loop, provider, fake_worker, program, reason):
+    fake_worker(program)
     assert error_of(loop, provider.request({})).startswith(reason)
 
 
@@ -72,14 +83,11 @@ def test_a_request_beyond_the_limit_is_not_sent(loop, provider, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_worker_is_read_no_faster_than_the_run_takes_its_lines(loop, provider, tmp_path, monkeypatch):
+def test_a_worker_is_read_no_faster_than_the_run_takes_its_lines(loop, provider, fake_worker):
     count = 20_000
     line = '{"type":"text_delta","id":"1","delta":"x"}'
     last = '{"type":"final","id":"1","content":[],"stop_reason":"end_turn","usage":{}}'
-    fake = tmp_path / "fake"
-    fake.write_text(f"#!/bin/sh\nread a; read b; yes '{line}' | head -n {count}; echo '{last}'; read c\n")
-    fake.chmod(0o755)
-    monkeypatch.setattr(worker_process.sys, "executable", str(fake))
+    fake_worker(f"read a; read b; yes '{line}' | head -n {count}; echo '{last}'; read c")
     stream = provider.request({})
     soon(loop, lambda: stream.waiting >= LINES_WAITING)
     for _ in range(20):
@@ -103,12 +111,9 @@ def test_the_message_of_an_error_controls_no_terminal(loop):
     assert message == "anthropic: HTTP 400: red and clear"
 
 
-def test_a_reply_that_was_given_up_does_not_reach_the_next_request(loop, provider, tmp_path, monkeypatch):
-    fake = tmp_path / "fake"
+def test_a_reply_that_was_given_up_does_not_reach_the_next_request(loop, provider, fake_worker):
     answer = '{"type":"text_delta","id":"%s","delta":"%s"}\\n'
-    fake.write_text(f"#!/bin/sh\nread a; read b; printf '{answer}' 1 old 2 new; read d\n")
-    fake.chmod(0o755)
-    monkeypatch.setattr(worker_process.sys, "executable", str(fake))
+    fake_worker(f"read a; read b; printf '{answer}' 1 old 2 new; read d")
     first = provider.request({})
     provider.cancel()
     second = provider.request({})
@@ -145,20 +150,6 @@ def test_the_worker_gets_the_headers_that_the_sdk_adds_and_no_key_of_the_environ
 # --- a worker that is kept warm -----------------------------------------------------------------------------
 
 READY = 'read a; echo \'{"type":"ready","whole_sdk":""}\'; '
-
-
-@pytest.fixture
-def fake_worker(tmp_path, monkeypatch):
-    """Has a shell script run as the worker; `pids` has a line for each start."""
-    fake = tmp_path / "fake"
-
-    def write(program):
-        fake.write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/pids\n{program}\n")
-        fake.chmod(0o755)
-        monkeypatch.setattr(worker_process.sys, "executable", str(fake))
-        return lambda: [int(pid) for pid in (tmp_path / "pids").read_text().split()]
-
-    return write
 
 
 def is_warm(provider):

@@ -48,7 +48,7 @@ def test_a_model_without_a_price_is_refused_while_there_is_a_budget_in_dollars(t
         assert client.ask("set_model", model=MODEL)["success"]
         answer = client.ask("set_model", model="llama-99b")
         assert answer["success"] == (not is_refused)
-        assert not is_refused or "--max-cost-usd: the price of the model 'llama-99b' is not known" in answer["error"]
+        assert not is_refused or "--max-cost-usd: the price of the model 'llama-99b' is unknown" in answer["error"]
         assert client.ask("get_state")["data"]["model"] == (MODEL if is_refused else "llama-99b")
 
     serve(tmp_path, ScriptedModel(), script, **limits)

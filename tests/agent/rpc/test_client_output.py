@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 
 import pytest
 
 from agent.rpc import client_output
 from agent.rpc.client_output import ClientOutput
 from supervisor.loop.loop import Loop
+from tests.support.rpc_client import serve
+from tests.support.scripted_model import BEGUN, ScriptedModel, says
 from wire import events
 from wire.rpc.responses import Response
 
@@ -115,3 +118,57 @@ def test_the_prompt_waits_only_when_much_is_unread(bench):
     assert not output.writer.is_full
     output.record(events.Error("x" * 20_000_000))
     assert output.writer.is_full
+
+
+# --- with a server --------------------------------------------------------------------------------------------
+
+
+def test_a_client_that_reads_nothing_is_given_up(tmp_path):
+    def script(client):
+        client.send("prompt", message="go")
+        with suppress(BrokenPipeError):  # at last the server closes its stdin
+            while True:
+                client.send("ping")
+
+    served = serve(tmp_path, ScriptedModel(BEGUN), script, stalled_s=0.1, drain_s=60.0)
+    assert served.status == 1
+    assert "the client is given up: it has read nothing for 0.1 s" in served.stderr
+
+
+def flood(count):
+    """A reply in pieces of 1,000 characters."""
+    pieces = ({"type": "text_delta", "delta": f"{number:<1000}"} for number in range(count))
+    return [{"type": "message_start", "usage": {}}, *pieces]
+
+
+def test_a_client_that_pauses_holds_up_nothing_and_loses_nothing(tmp_path):
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+
+    def script(client):
+        client.send("prompt", message="go")
+        gate.read_text()  # the prompt has come to its tool, and nothing was read
+        client.until("done")
+
+    called = says("", ("t1", "bash", {"command": f"echo up > {gate}"}))[1:]
+    served = serve(tmp_path, ScriptedModel([*flood(3000), *called], says("Done.")), script)
+    texts = [line["delta"] for line in served.lines if line["type"] == "text_delta"]
+    assert "".join(texts) == "".join(f"{number:<1000}" for number in range(3000)) + "Done."
+    assert len(texts) < 700
+    assert served.kinds("p1")[-1] == "done"
+    assert served.status == 0
+
+
+def test_the_prompt_waits_for_a_client_that_leaves_too_much_but_an_abort_does_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(client_output, "WAITS_ABOVE", 1_000_000)
+
+    def script(client):
+        client.send("prompt", message="go")
+        client.until("assistant_start")
+        client.send("abort")
+        client.send("ping", id=7)
+        client.until("done")
+
+    served = serve(tmp_path, ScriptedModel(flood(3000)), script)
+    assert [line["status"] for line in served.lines if line["type"] == "result"] == ["interrupted"]
+    assert any(line.get("id") == 7 for line in served.responses)

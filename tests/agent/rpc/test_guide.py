@@ -1,4 +1,4 @@
-"""What docs/rpc.md shows is what the server says."""
+"""The server answers as docs/rpc.md shows."""
 
 from __future__ import annotations
 

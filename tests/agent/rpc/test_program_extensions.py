@@ -290,7 +290,7 @@ def test_a_reload_keeps_it(tmp_path):
         one = client.ask("reload_ext", name="mine")["data"]
         assert one["ready"] == ["mine"]
         assert [fault["name"] for fault in one["errors"]] == ["mine"]
-        assert "only that program can start it again" in one["errors"][0]["reason"]
+        assert "only that program can restart it" in one["errors"][0]["reason"]
         every = client.ask("reload_ext")["data"]
         assert (every["stopped"], every["loaded"]) == (["echo"], ["echo"])
         prompt(client)

@@ -45,7 +45,7 @@ class Extension:
         self.program.write_text(PROGRAM.format(name=self.name, command=command))
 
     def never_greets(self):
-        """It makes the file `began` once it runs: then a new program does not change it any more."""
+        """The program makes the file `began` when it runs; from then on, writing a new program does not change it."""
         self.program.write_text(f"import sys\nopen({str(self.began)!r}, 'w').close()\nsys.stdin.read()\n")
 
 

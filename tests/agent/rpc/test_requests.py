@@ -88,7 +88,7 @@ REPLIES = {
     "compacting": [says("Hi."), BEGUN],
     "closing": [BEGUN, says("More.")],
 }
-"""What the model says in each state of the server; to what is asked behind the requests, it begins to answer.
+"""Replies of the model in each state of the server; to prompts after the requests it begins to answer.
 `closing`: the requests come together with the end of stdin, while a prompt runs. In `locked`, which has no model, the
 token has not been said."""
 STATES = [*REPLIES, "locked"]

@@ -19,7 +19,7 @@ for kind, host in heard():
 """
 
 
-REFUSED = "a prompt that it sends is refused: extensions have sent 10 prompts already, and no more are taken"
+REFUSED = "a prompt that it sends is refused: extensions have sent 10 prompts already, and no more are accepted"
 
 
 @pytest.fixture(autouse=True)
@@ -170,7 +170,7 @@ for kind, host in heard():
 """
     served = run(lambda client: client.prompt("go"), says("One."), programs={"late": program}, drain_s=30.0)
     notes = [line["message"] for line in served.lines if line["type"] == "ext_notify"]
-    assert notes == ["the client has gone: no more prompts are taken"]
+    assert notes == ["the client has gone: no more prompts are accepted"]
     assert served.status == 0
 
 
@@ -185,7 +185,7 @@ for kind, _ in heard():
 
 
 def test_a_client_that_knows_nothing_of_them_takes_none_for_its_own(run, tmp_path):
-    """It sends a prompt and reads up to `done`, whatever `prompt` the records name."""
+    """The client sends a prompt and reads up to `done`, whatever `prompt` the records name."""
     call = ("t1", "bash", {"command": "true"})
     answers = []
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from contextlib import suppress
 
 import pytest
 
 from agent.model.provider import ProviderUnavailable, Stream
-from agent.rpc import client_output
 from tests.support.extension_folder import folder
 from tests.support.rpc_client import serve
 from tests.support.scripted_model import BEGUN, ScriptedModel, says
@@ -96,7 +94,7 @@ def test_an_abort_ends_the_stream_and_the_next_prompt_runs(tmp_path):
 
 
 def test_requests_are_answered_while_the_model_is_never_slow(tmp_path):
-    """Such as a replayed one; and the client reads at once."""
+    """A replayed model, for example; and the client reads at once."""
 
     class Endless(Stream):
         def take(self):
@@ -322,57 +320,6 @@ def test_a_client_that_goes_ends_the_server(tmp_path):
 
     served = serve(tmp_path, ScriptedModel(BEGUN), script, drain_s=60.0)
     assert served.status == 130
-
-
-def test_a_client_that_reads_nothing_is_given_up(tmp_path):
-    def script(client):
-        client.send("prompt", message="go")
-        with suppress(BrokenPipeError):  # at last the server closes its stdin
-            while True:
-                client.send("ping")
-
-    served = serve(tmp_path, ScriptedModel(BEGUN), script, stalled_s=0.1, drain_s=60.0)
-    assert served.status == 1
-    assert "the client is given up: it has read nothing for 0.1 s" in served.stderr
-
-
-def flood(count):
-    """A reply in pieces of 1,000 characters."""
-    pieces = ({"type": "text_delta", "delta": f"{number:<1000}"} for number in range(count))
-    return [{"type": "message_start", "usage": {}}, *pieces]
-
-
-def test_a_client_that_pauses_holds_up_nothing_and_loses_nothing(tmp_path):
-    gate = tmp_path / "gate"
-    os.mkfifo(gate)
-
-    def script(client):
-        client.send("prompt", message="go")
-        gate.read_text()  # the prompt has come to its tool, and nothing was read
-        client.until("done")
-
-    called = says("", ("t1", "bash", {"command": f"echo up > {gate}"}))[1:]
-    served = serve(tmp_path, ScriptedModel([*flood(3000), *called], says("Done.")), script)
-    texts = [line["delta"] for line in served.lines if line["type"] == "text_delta"]
-    assert "".join(texts) == "".join(f"{number:<1000}" for number in range(3000)) + "Done."
-    assert len(texts) < 700
-    assert served.kinds("p1")[-1] == "done"
-    assert served.status == 0
-
-
-def test_the_prompt_waits_for_a_client_that_leaves_too_much_but_an_abort_does_not(tmp_path, monkeypatch):
-    monkeypatch.setattr(client_output, "WAITS_ABOVE", 1_000_000)
-
-    def script(client):
-        client.send("prompt", message="go")
-        client.until("assistant_start")
-        client.send("abort")
-        client.send("ping", id=7)
-        client.until("done")
-
-    served = serve(tmp_path, ScriptedModel(flood(3000)), script)
-    assert [line["status"] for line in served.lines if line["type"] == "result"] == ["interrupted"]
-    assert any(line.get("id") == 7 for line in served.responses)
 
 
 @pytest.mark.parametrize(

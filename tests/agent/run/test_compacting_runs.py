@@ -101,7 +101,7 @@ def test_between_two_turns_a_summary_takes_the_place_of_the_older_messages(bench
         assert [record.step for record in trial.records if isinstance(record, events.TurnStart)] == [1, 2, 3]
         (told,) = trial.told
         assert told == (
-            "the conversation filled about 85 % of the window of m;"
+            "the conversation filled about 85 % of the context window of m;"
             " a summary stands for the first 1 of its 5 messages now"
         )
 
@@ -180,7 +180,10 @@ def test_a_summary_that_fails_is_told_and_not_asked_for_again_until_the_provider
         assert trial.run.prompt(LONG).status is Status.OK
         assert asked(trial, 3)[0] == LONG, "the whole conversation"
         assert [record.trigger for record in compactions(trial)] == ["window", "too_long", "too_long"]
-        assert trial.told[0] == "the conversation fills about 90 % of the window of m, and goes on as it is: broken"
+        assert (
+            trial.told[0]
+            == "the conversation fills about 90 % of the context window of m, and is not compacted: broken"
+        )
         assert asked(trial, 6)[0] == SUMMED_UP
 
 
@@ -329,7 +332,7 @@ def test_a_failure_with_advice_is_told_on_one_line(bench):
     with bench(busy, says("Done."), before=said(4_400, 4_400, 10, 10)) as trial:
         assert trial.run.prompt("go").status is Status.OK
         (told,) = trial.told
-        assert told.endswith("and goes on as it is: HTTP 529; try again later")
+        assert told.endswith("and is not compacted: HTTP 529; try again later")
 
 
 # --- aborts -------------------------------------------------------------------------------------------------

@@ -117,7 +117,7 @@ def test_the_nearest_files_have_precedence_over_the_limit_of_all(here):
     assert (result.files[0].text, result.files[0].is_cut) == ("1", True)
     assert result.notices == (
         f"{here}/repository/d0/AGENTS.md: only its first 1 bytes are used: the limit is 128 KiB in all",
-        f"{here}/repository/AGENTS.md: left out: the files of this kind have more than 128 KiB together",
+        f"{here}/repository/AGENTS.md: skipped: the files of this kind have more than 128 KiB together",
     )
 
 
@@ -130,10 +130,10 @@ def test_what_is_no_file_or_no_text_is_told_and_left_out(here):
     result = found(here)
     assert result.files == ()
     assert result.notices == (
-        f"{here}/home/AGENTS.md: left out: it cannot be read: Not a file",
-        f"{here}/repository/AGENTS.md: left out: it cannot be read: Is a directory",
-        f"{here}/repository/packages/AGENTS.md: left out: it is not text",
-        f"{here}/repository/packages/shop/AGENTS.md: left out: it cannot be read: No such file or directory",
+        f"{here}/home/AGENTS.md: skipped: it cannot be read: Not a file",
+        f"{here}/repository/AGENTS.md: skipped: it cannot be read: Is a directory",
+        f"{here}/repository/packages/AGENTS.md: skipped: it is not text",
+        f"{here}/repository/packages/shop/AGENTS.md: skipped: it cannot be read: No such file or directory",
     )
 
 
@@ -164,5 +164,5 @@ def test_links_inside_the_repository_count_once_and_others_are_left_out(here):
     result = found(here)
     assert paths(here, result) == ["home/AGENTS.md", "repository/packages/AGENTS.md"]
     assert result.notices == (
-        f"{here}/repository/packages/shop/AGENTS.md: left out: it is a link to a file outside of {here}/repository",
+        f"{here}/repository/packages/shop/AGENTS.md: skipped: it is a link to a file outside of {here}/repository",
     )

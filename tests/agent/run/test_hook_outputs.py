@@ -124,7 +124,7 @@ ASKS = {"tool_call": {"ask": True, "reason": "it writes"}}
 
 def test_without_a_person_it_is_refused_with_the_reason(tmp_path: Path):
     seen = guarded(tmp_path, ASKS, batches=[[ECHO]])
-    told = "it writes (guard guard wants a person to decide, and nobody can be asked here)"
+    told = "it writes (guard guard wants a person to decide, and no user can be asked here)"
     assert seen.answer_of("t1.0") == (told, True)
     (notice,) = notices(seen, "asked")
     assert notice.startswith("wants a person to decide on a call of echo: it writes; refused")

@@ -67,7 +67,7 @@ def test_the_reason_says_what_is_used_the_limit_and_its_flag():
     assert budget_refusal(Totals(1000, 30, 200, 4, None), Budget(None, 1000)) == (
         "budget: 1,234 of 1,000 tokens (--max-tokens) are used; allow more, or ask for less"
     )
-    assert "is not known" in (budget_refusal(Totals(0, 0, 0, 0, None), Budget(0.5)) or "")
+    assert "is unknown" in (budget_refusal(Totals(0, 0, 0, 0, None), Budget(0.5)) or "")
 
 
 @given(st.integers(0, 10**15), st.integers(0, 6))
@@ -82,5 +82,5 @@ def test_only_a_budget_in_dollars_needs_a_price():
     assert unpriced_refusal("claude-sonnet-5-5", Budget(1.0, 1)) is None
     assert unpriced_refusal("llama-99b", Budget(None, 1)) is None
     assert (unpriced_refusal("llama-99b", Budget(1.0)) or "").startswith(
-        "--max-cost-usd: the price of the model 'llama-99b' is not known"
+        "--max-cost-usd: the price of the model 'llama-99b' is unknown"
     )

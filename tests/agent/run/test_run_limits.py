@@ -93,7 +93,7 @@ def test_a_steer_gets_no_request_beyond_the_budget(trial):
 
 def test_a_summary_is_not_asked_for_beyond_the_budget(trial):
     with trial(budget=Budget(None, 2)) as made:
-        made.conversation.used(events.Totals(2, 0, 0, 0, None))
+        made.conversation.add_usage(events.Totals(2, 0, 0, 0, None))
         made.conversation.transcript = [Message("user", (Text(str(number)),), "") for number in range(6)]
         older, kept = made.conversation.transcript[:2], made.conversation.transcript[2:]
         summarizer = Summarizer(made.model, made.event_writer, made.conversation, made.abort)

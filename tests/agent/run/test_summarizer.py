@@ -71,7 +71,7 @@ def test_the_older_messages_become_a_summary(loop):
 
 def test_its_use_counts_with_that_of_the_prompts(loop):
     bench = Bench(loop, says("So."))
-    bench.conversation.used(events.Totals(10, 10, 0, 0, 0.5))
+    bench.conversation.add_usage(events.Totals(10, 10, 0, 0, 0.5))
     bench.run()
     (usage, _) = bench.records
     assert (usage.input, usage.cumulative.input, bench.conversation.usage.input) == (1, 11, 11)

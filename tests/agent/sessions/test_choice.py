@@ -43,8 +43,8 @@ def test_the_model_of_the_session_goes_on_silently(opened, meta, flag, expected)
 @pytest.mark.parametrize(
     ("meta", "flag", "said"),
     [
-        ({"provider": "openai", "model": "gpt"}, None, "gpt of openai, which is not known here;"),
-        ({"provider": "openai", "model": "gpt"}, "anthropic", "gpt of openai, which is not known here;"),
+        ({"provider": "openai", "model": "gpt"}, None, "gpt of openai, which is unknown here;"),
+        ({"provider": "openai", "model": "gpt"}, "anthropic", "gpt of openai, which is unknown here;"),
         ({"provider": "anthropic", "model": "m"}, "ollama", "m of anthropic, which ollama has not;"),
         ({"provider": "replay", "model": "m"}, "ollama", "m of replay, which ollama has not;"),
     ],
@@ -86,4 +86,4 @@ def test_another_folder_is_said(tmp_path):
     path = short_session(tmp_path, "/one", "a", ID)
     opened = OpenedSession(SessionFile(path, Meta()), load(path))
     assert opened.remarks("/one") == ()
-    assert opened.remarks("/two") == ("this session's folder was /one; it goes on in /two",)
+    assert opened.remarks("/two") == ("this session's folder was /one; it continues in /two",)

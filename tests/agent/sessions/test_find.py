@@ -119,7 +119,7 @@ def test_the_newest_has_a_message_and_is_not_hidden(tmp_path):
     for age, path in enumerate(reversed(paths)):
         os.utime(path, (1_700_000_000 - age,) * 2)
     assert newest(tmp_path, "/one") == paths[1]
-    with pytest.raises(NoSuchSessionError, match="no session of /two to go on with"):
+    with pytest.raises(NoSuchSessionError, match="no session of /two to resume"):
         newest(tmp_path, "/two")
 
 

@@ -1,4 +1,4 @@
-"""What is read from a session file is what was written, and what cannot be read costs nothing else."""
+"""A session file is read as it was written; a line that cannot be read costs only itself."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_links_to_folders_count_and_loops_do_no_harm(here):
     result = found(here)
     assert [skill.name for skill in result.skills] == ["linked", *DESCRIPTIONS]
     assert sorted(str(fault) for fault in result.faults) == [
-        f"skill {parent / name}: is a link that leads nowhere; the skill is left out"
+        f"skill {parent / name}: is a link that leads nowhere; the skill is skipped"
         for name in ("gone", "half/SKILL.md", "self")
     ]
 
@@ -101,11 +101,11 @@ def test_a_faulty_one_is_told_and_hides_no_other(here):
     result = found(here)
     assert {skill.name: skill.source for skill in result.skills if skill.path} == {"good": str(good), "f": str(odd)}
     assert [str(fault) for fault in result.faults] == [
-        f"skill {bad}:3: not YAML: mapping values are not allowed in this context; the skill is left out",
-        f"skill {huge}: cannot be read: Larger than 256 KiB; the skill is left out",
-        f"skill {parent}/c/SKILL.md: cannot be read: Not a file; the skill is left out",
-        f"skill {parent}/d/SKILL.md: cannot be read: Not a file; the skill is left out",
-        f"skill {parent}/e/SKILL.md: cannot be read: Is a directory; the skill is left out",
+        f"skill {bad}:3: not YAML: mapping values are not allowed in this context; the skill is skipped",
+        f"skill {huge}: cannot be read: Larger than 256 KiB; the skill is skipped",
+        f"skill {parent}/c/SKILL.md: cannot be read: Not a file; the skill is skipped",
+        f"skill {parent}/d/SKILL.md: cannot be read: Not a file; the skill is skipped",
+        f"skill {parent}/e/SKILL.md: cannot be read: Is a directory; the skill is skipped",
         f"skill {odd}:2: permissions: has no effect here; allowed-tools restricts tools",
     ]
 
@@ -126,7 +126,7 @@ def test_a_place_that_cannot_be_listed_is_told(here, monkeypatch):
 
     monkeypatch.setattr(discovery.os, "scandir", scandir)
     assert str(found(here).faults[0]) == (
-        f"skill {here}/project/.zot/skills: cannot be read: Permission denied; the skills in it are left out"
+        f"skill {here}/project/.zot/skills: cannot be read: Permission denied; the skills in it are skipped"
     )
 
 

@@ -139,7 +139,7 @@ def test_a_window_is_what_slicing_the_lines_gives(content: bytes, offset: int, l
 
 
 def test_a_way_back_from_behind_a_link_leads_to_where_its_words_say(tmp_path: Path) -> None:
-    """So a guard that is told the path can tell which file is read."""
+    """A guard can tell from the path which file is read."""
     (tmp_path / "else" / "where").mkdir(parents=True)
     (tmp_path / "else" / "name").write_text("behind the link")
     (tmp_path / "link").symlink_to(tmp_path / "else" / "where")

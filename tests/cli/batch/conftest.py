@@ -9,10 +9,7 @@ import pytest
 from cli.batch import BatchGroup
 from supervisor.loop.loop import Loop
 from tests.support.batch_journal import outcome, run_folder, tasks
-from tests.support.zot_fixtures import zot
 from wire.batch.outcome import CommandEnd, TaskStatus, Usage
-
-__all__ = ["zot"]
 
 for module in (
     *(name for _title, names in BatchGroup.modules for name in names),

@@ -9,8 +9,8 @@ import signal
 import msgspec
 import pytest
 
-from tests.support.forked import run
 from tests.support.replay_script import Script
+from tests.support.zot_fork import run
 from tests.support.zot_process import wait_until
 from wire.batch import records
 from wire.batch.records import BatchEnd, BatchStart

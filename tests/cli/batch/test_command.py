@@ -14,7 +14,7 @@ from cli.app import app
 from cli.batch.arguments import arguments_from
 from cli.batch.output.stderr import ProgressStyle
 from cli.choices import CommandLineError
-from tests.support.forked import run
+from tests.support.zot_fork import run
 
 GROUP = typer.main.get_command(app).commands["batch"]  # type: ignore[attr-defined]
 

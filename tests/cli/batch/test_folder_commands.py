@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from supervisor.loop.loop import Loop
 from tests.support.batch_journal import outcome, run_folder, tasks
 from tests.support.batch_written import WrittenBatch
-from tests.support.forked import run
+from tests.support.zot_fork import run
 from tests.support.zot_process import wait_until
 from wire import events
 

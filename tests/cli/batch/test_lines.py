@@ -46,7 +46,7 @@ def test_a_line_begins_with_the_status_as_a_word():
 def test_a_failure_has_its_reason_on_the_line():
     failed = outcome("fix-2", FAILED, reason="exit 1: 2 tests\x1b[2J failed", cost_usd=None)
     line = finished_line(ended(failed), 13, 1000)
-    assert line == "[  13/1000] check_failed  fix-2  12.5 s  cost not known  exit 1: 2 tests failed"
+    assert line == "[  13/1000] check_failed  fix-2  12.5 s  cost unknown  exit 1: 2 tests failed"
 
 
 def test_of_a_long_reason_the_line_has_what_fits_of_its_first_line():
@@ -64,7 +64,7 @@ def test_of_a_long_reason_the_line_has_what_fits_of_its_first_line():
 def test_an_attempt_that_is_followed_by_another_says_so():
     crashed = outcome(status=TaskStatus.CRASHED, reason="killed by SIGKILL", attempt=2)
     line = finished_line(ended(crashed, final=False), 3, 9)
-    assert line == "[3/9] tried again   fix-1  12.5 s  $0.0123  crashed: killed by SIGKILL", (
+    assert line == "[3/9] retried       fix-1  12.5 s  $0.0123  crashed: killed by SIGKILL", (
         "its status is no end of the task"
     )
     stopped = outcome(status=TaskStatus.INTERRUPTED, reason="the batch was stopped")
@@ -100,7 +100,7 @@ def test_the_summary_groups_failures_by_reason():
         "",
         "zot batch results 'my runs'                 the results, one JSON object per line",
         "zot batch logs 'my runs' a-0                one run: its messages, tools and answer",
-        "zot batch retry 'my runs' --status not_run  go on with the tasks that were not run",
+        "zot batch retry 'my runs' --status not_run  run the tasks that were not run",
         "zot batch retry 'my runs'                   run again what has failed",
         "zot report 'my runs'                        a page of charts",
     ]
@@ -113,7 +113,8 @@ def test_when_a_budget_is_used_up_the_summary_names_it_and_offers_a_higher_one(l
     end = batch_end("budget", statuses={"ok": 900, "error": 1, "not_run": 99}, exit_code=10, limit=limit)
     shown = summary(end, "runs", failures(outcome()))
     assert (
-        shown[2] == f"stopped before its end: {limit} is used up; all starts count, so it takes a higher limit to go on"
+        shown[2]
+        == f"stopped before its end: {limit} is used up; all starts count, so it takes a higher limit to resume"
     )
     assert any(line.startswith(f"zot batch retry runs --status not_run {more} ") for line in shown)
     assert any(line.startswith(f"zot batch retry runs {more} ") for line in shown)

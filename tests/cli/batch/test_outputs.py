@@ -1,4 +1,4 @@
-"""What a batch tells on stdout and stderr, and what becomes of it when a reader is slow or leaves."""
+"""The output of a batch on stdout and stderr, and its end when a reader is slow or leaves."""
 
 from __future__ import annotations
 

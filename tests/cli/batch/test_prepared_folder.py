@@ -15,7 +15,7 @@ from cli.batch import BatchGroup
 from cli.batch.completion import task_ids
 from supervisor.loop.loop import Loop
 from tests.support.batch_journal import BEGAN, outcome, run_folder, tasks
-from tests.support.forked import run
+from tests.support.zot_fork import run
 from wire import events
 from wire.batch.outcome import TaskStatus
 

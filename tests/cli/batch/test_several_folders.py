@@ -9,8 +9,8 @@ import pytest
 
 from supervisor.loop.loop import Loop
 from tests.support.batch_journal import outcome, run_folder, tasks
-from tests.support.forked import run
 from tests.support.html_page import Page
+from tests.support.zot_fork import run
 from wire.batch.outcome import TaskStatus
 
 

@@ -7,10 +7,10 @@ import shlex
 import signal
 from typing import TYPE_CHECKING, Any
 
-from cli.doctor.host_checks import Check, _once_for_all
+from cli.doctor.host_checks import Check, _merge_alike
 from supervisor.harness.findings import FindingLevel
 from tests.support.extension_folder import extension
-from tests.support.hosting import Hosted, hosting
+from tests.support.host_process import Hosted, hosting
 from tests.support.zot_process import wait_until
 from wire import frames
 
@@ -110,5 +110,5 @@ def test_a_second_host_with_the_same_extensions_is_told(zot: Zot) -> None:
 def test_the_runs_of_a_batch_are_told_together() -> None:
     check = Check("hosts", FindingLevel.WARN, "run 7 (task a): guard: near its limit", "", 7, "guard", "near_limit")
     other = check._replace(message="run 8 (task b): guard: near its limit", host=8)
-    told = list(_once_for_all([("batch", check), ("batch", other), ("9", check)]))
+    told = list(_merge_alike([("batch", check), ("batch", other), ("9", check)]))
     assert [each.message for each in told] == [f"{check.message}; the same in 1 more", check.message]

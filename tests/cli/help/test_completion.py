@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.extension_folder import extension
-from tests.support.hosting import hosting
+from tests.support.host_process import hosting
 
 if TYPE_CHECKING:
     from pathlib import Path

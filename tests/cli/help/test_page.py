@@ -1,4 +1,4 @@
-"""What the help of every command looks like: within its width, with examples that the parser takes."""
+"""The help of every command keeps to its width, and the parser takes its examples."""
 
 from __future__ import annotations
 

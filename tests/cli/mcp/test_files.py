@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from cli.mcp.edits import with_end_of_flags
-from tests.support.forked import run
+from tests.support.zot_fork import run
 
 OTHERS = """\
 {

@@ -10,8 +10,8 @@ from supervisor.discovery.mcp.servers import expand_variables, read_servers
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.home.config import Config
 from tests.cli.mcp.conftest import entry, write
-from tests.support.forked import run
-from tests.support.installing import source
+from tests.support.install_sources import source
+from tests.support.zot_fork import run
 
 
 def test_nothing_is_said_on_stderr(zot):
@@ -105,7 +105,7 @@ def test_get_tells_where_it_is_from_and_what_is_filled_in(zot, monkeypatch):
         "filled in     ${NONE_AT_ALL} becomes nothing: it is not set",
         "times         tool_call 5 s",
         "without tools drop",
-        "definitions   not known: it has not run yet; zot mcp test db",
+        "definitions   unknown: it has not run yet; zot mcp test db",
     ):
         assert line in told.text
     assert "of_others" in told.text

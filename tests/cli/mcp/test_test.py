@@ -8,7 +8,7 @@ import pytest
 
 from supervisor.registry.definition_size import LARGE
 from tests.cli.mcp.conftest import entry, write
-from tests.support.forked import run
+from tests.support.zot_fork import run
 
 
 def test_a_sound_server_is_told_of_and_stopped(zot, server):
@@ -27,7 +27,7 @@ def test_a_sound_server_is_told_of_and_stopped(zot, server):
     ):
         assert text in told.text
     assert "warnings:\n" in told.text
-    assert "models take it only inside a property; the tool is left out" in told.text
+    assert "models take it only inside a property; the tool is skipped" in told.text
     (line,) = run(zot, "mcp", "list", "--json").json_lines
     (tested,) = run(zot, "mcp", "test", "small", "--json").json_lines
     assert (line["tools"], line["definition_tokens"]) == (2, tested["definition_tokens"])

@@ -62,7 +62,7 @@ def test_settings_and_what_is_left_out_are_said(home, capsys):
     assert "  default" not in said.out
     assert said.err.splitlines() == [
         f"zot models: {home / 'models.json'}: nothing reads the field 'providers.vllm.nonsense'",
-        "zot models: models.json: left out mine: it speaks openai, and this program the Messages API only",
+        "zot models: models.json: skipped mine: it speaks openai, and this program the Messages API only",
         "zot models: the default is none: vllm needs --model ID",
     ]
 

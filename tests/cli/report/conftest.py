@@ -6,20 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.browser import Browser
+from tests.support.browser import browser
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    browser = Browser(tmp_path_factory.mktemp("profile"))
-    try:
-        yield browser
-    finally:
-        browser.close()
+__all__ = ["browser"]
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ WORDS = [
 
 
 def by_typer(arguments: list[str]) -> tuple[Any, ...] | None:
-    """What typer makes of the arguments; None where it runs nothing."""
+    """The request as typer reads it from the arguments; None if typer runs nothing."""
     seen: list[tuple[Any, ...]] = []
 
     def run(request, words, *, literal, output, no_stdin):

@@ -1,4 +1,4 @@
-"""What a prompt is made of: words, a pipe, and `-` among the words."""
+"""A prompt is made of words, of a pipe, and of `-` among the words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the flags ask for, and those that exclude each other."""
+"""The request that the flags make, and flags that exclude each other."""
 
 from __future__ import annotations
 

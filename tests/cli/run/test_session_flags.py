@@ -108,7 +108,7 @@ def test_a_copy_goes_on_and_the_session_stays_as_it_is_also_while_it_is_in_use(z
     with path.open("rb") as holder:
         fcntl.flock(holder, fcntl.LOCK_EX)
         busy = ask("-c", reply="")
-        assert "another run goes on with this session" in busy.refusal()
+        assert "another run uses this session" in busy.refusal()
         assert "--fork" in busy.stderr
         assert str(path) in busy.stderr
         outcome = ask("-c", "--fork").check(Status.OK)
@@ -128,7 +128,7 @@ def test_a_session_that_cannot_be_written_can_be_copied(zot, ask):
     path.chmod(0o400)
     command = without_privileges(zot.command)
     refusal = ask("--session", str(path), command=command, reply="").refusal()
-    assert "cannot be opened for writing: Permission denied; go on with a copy (--fork)" in refusal
+    assert "cannot be opened for writing: Permission denied; resume a copy (--fork)" in refusal
     ask("--session", str(path), "--fork", command=command).check(Status.OK)
     assert len(zot.session_files()) == 2
 

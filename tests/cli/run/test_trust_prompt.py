@@ -1,4 +1,4 @@
-"""What the question about trust shows of an extension."""
+"""The lines that the question about trust shows of an extension."""
 
 from __future__ import annotations
 

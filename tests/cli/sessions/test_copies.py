@@ -12,15 +12,15 @@ from agent.sessions.find import find
 from agent.sessions.reading.tree import tree
 from agent.sessions.store import describe, list_sessions
 from cli.sessions.list import ASCII_LINES, draw_tree
-from tests.support.forked import run
 from tests.support.session_files import ID, short_session
+from tests.support.zot_fork import run
 from wire.rpc.sessions import Branch, Session
 
 
 def test_a_fork_prints_its_id_and_how_to_go_on(zot, sessions):
     outcome = run(zot, "session", "fork", "3a3e", "--at", "2")
     made = outcome.text.strip()
-    assert outcome.stderr == f'2 messages; go on with: zot -r {made[:8]} -p "…"\n'
+    assert outcome.stderr == f'2 messages; resume it with: zot -r {made[:8]} -p "…"\n'
     info = describe(find(zot.home, str(zot.cwd), made))
     assert (info.parent, info.fork_point, info.messages) == (ID, 2, 2)
 
@@ -40,7 +40,7 @@ def test_what_was_exported_is_imported(zot, sessions, tmp_path):
     assert (found.cwd, found.message_count, found.parent) == (str(tmp_path / "new"), 6, "")
     assert found.id != ID
     plain = run(zot, "session", "import", "run.zotsession")
-    assert "6 messages; go on with: zot -r" in plain.stderr
+    assert "6 messages; resume it with: zot -r" in plain.stderr
     assert len(plain.text.strip()) == 36
 
 

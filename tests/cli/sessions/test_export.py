@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.support.forked import run
 from tests.support.session_files import ID
+from tests.support.zot_fork import run
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from cli.columns import cut_line
 from cli.sessions.list import table
 from cli.sessions.shared_options import when
 from tests.cli.sessions.conftest import ELSEWHERE, OTHER
-from tests.support.forked import run
 from tests.support.session_files import ID, say, write_session
+from tests.support.zot_fork import run
 from wire.events import Totals
 from wire.rpc.sessions import Session
 

@@ -10,8 +10,8 @@ import pytest
 
 from agent.sessions.rows import Meta, meta_line
 from tests.cli.sessions.conftest import OTHER
-from tests.support.forked import run
 from tests.support.session_files import ID, write_session
+from tests.support.zot_fork import run
 
 
 def on_a_terminal(zot, answer, *words):

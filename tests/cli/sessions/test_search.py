@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from tests.cli.sessions.conftest import ELSEWHERE
-from tests.support.forked import run
 from tests.support.session_files import ID
+from tests.support.zot_fork import run
 from wire.rpc.sessions import Found
 
 

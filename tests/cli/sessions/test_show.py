@@ -11,14 +11,14 @@ from agent.sessions.reading.history import read_history
 from agent.sessions.rows import Meta, message_line, meta_line
 from agent.transcript import Message, Text, ToolCall, ToolResult
 from cli.sessions.conversation import lines_of
-from tests.support.forked import run
 from tests.support.session_files import CONVERSATION, HOSTILE, ID, TIME, say, write_session
+from tests.support.zot_fork import run
 from wire.rpc.sessions import Export
 
 SHOWN = """\
 Fix the test. E assert 3 == 4
 session 3a3ec9b6-0f8c-495a-a58b-2245c8f4c096, <cwd>, anthropic m-1
-1 line of the session file cannot be read and is left out: 9
+1 line of the session file cannot be read and is skipped: 9
 
 [1] user  2026-01-02 03:04:05 +01:00
 Fix the test.

@@ -9,8 +9,8 @@ import pytest
 
 import cli.skills.commands  # noqa: F401  (once, and not in each fork)
 from agent.skills.builtin_skills import builtin_skills
-from tests.support.forked import run
 from tests.support.patience import PATIENCE_S
+from tests.support.zot_fork import run
 from wire.exit_codes import Status
 
 

@@ -1,4 +1,4 @@
-"""What bytes of a terminal become which keys."""
+"""The keys that the bytes of a terminal stand for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `zot top` decides: order, filter, scrolling, modes."""
+"""The decisions of `zot top`: order, filter, scrolling, modes."""
 
 from __future__ import annotations
 

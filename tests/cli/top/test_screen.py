@@ -1,4 +1,4 @@
-"""What `zot top` draws, without a terminal or a host."""
+"""The screen of `zot top`, drawn without a terminal or a host."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_large_terminal_has_room_for_everything():
 def test_a_failed_extension_shows_its_reason_instead_of_figures():
     lines = drawn(stats_of(**BUSY), TopView(sort="state"), 80, 24)
     assert lines[4].split(maxsplit=2) == ["gone", "failed", '5 exits in 9 s, last exit 3: "no config"']
-    assert lines[5].split(maxsplit=2) == ["waits", "backoff", "it is started again in 3 s"]
+    assert lines[5].split(maxsplit=2) == ["waits", "backoff", "it is restarted in 3 s"]
 
 
 def test_scrolled_and_filtered():
@@ -173,7 +173,7 @@ def test_the_selected_row_is_marked_and_the_footer_has_the_keys():
         foot = about(TopView(), width)[-1]
         assert all(key in foot for key in ("Enter details", "l logs", "r restart", "? help", "q quit"))
     assert about(TopView(), 60)[-1].endswith("? help  q quit")
-    assert about(TopView(), said="guard is being started again")[-1] == "guard is being started again"
+    assert about(TopView(), said="guard is being restarted")[-1] == "guard is being restarted"
 
 
 def test_the_sparklines_of_the_selected_row_are_not_reversed():

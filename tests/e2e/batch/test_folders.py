@@ -150,7 +150,7 @@ def test_a_full_folder_stops_the_batch_which_goes_on_with_more_room(zot: Zot, se
     assert found.status == 0, found.stderr
     first, status, *_ = found.stderr.splitlines()
     assert "No space left on device" in first
-    assert "all runs are stopped: make room, and start the batch again to go on" in first
+    assert "all runs are stopped: make room, then start the batch again to resume" in first
     assert status == "first: 1"
     batch.rundir = zot.cwd / "kept"
     assert batch.finals() == dict.fromkeys(ids, 1)
@@ -247,7 +247,7 @@ def test_without_room_for_copies_no_task_counts_as_failed(zot: Zot, server: Mess
     command = within(batch.rundir, "size=8m", keep)
     found = batch.run("-j", "2", "--workspace", "copy", command=command)
     assert found.status == Status.PARTIAL_BATCH.exit_code
-    assert found.stderr.count("no new tasks start; make room, and start the batch again to go on") == 1
+    assert found.stderr.count("no new tasks start; make room, then start the batch again to resume") == 1
     assert "4 not run" in found.stderr
     shutil.copytree(zot.cwd / "kept", batch.rundir, dirs_exist_ok=True)
     assert batch.finals() == {}

@@ -112,7 +112,7 @@ def test_the_batch_is_killed_again_and_again(zot: Zot, server: MessagesServer) -
 
 @pytest.mark.parametrize("victim", ["template", "run", "worker"])
 def test_its_processes_are_killed_again_and_again(zot: Zot, server: MessagesServer, victim: str) -> None:
-    """As many kills as a task has retries, each after more tasks are done: so it ends on a machine of any speed."""
+    """One kill for each retry of a task, each after more tasks are done: the batch ends on a machine of any speed."""
     chance = random.Random(victim)
     batch = place(zot, server)
     kills = 0

@@ -66,7 +66,7 @@ def test_a_budget_without_a_price_is_refused_before_anything_starts(zot: Zot, se
     flags = ("--provider", "anthropic", "--model", "mine-1", "--api-key", "k", "--base-url", server.base_url)
     for limit in ("--max-cost-usd", "--task-max-cost"):
         refusal = batch(zot, server, *flags, limit, "1").refusal()
-        assert "t.jsonl:1: the price of the model 'mine-1' is not known" in refusal
+        assert "t.jsonl:1: the price of the model 'mine-1' is unknown" in refusal
         assert "models.json" in refusal
     assert not (zot.cwd / "runs").exists()
     assert not server.requests
@@ -87,7 +87,7 @@ def test_a_request_that_was_cut_off_counts_with_the_most_that_it_can_have_cost(
     assert outcome.reserved_usd == pytest.approx(lost_request(MODEL, 20, 1000).at_most_usd, rel=0.01)
     assert found.reserved_usd == outcome.reserved_usd
     assert any(
-        "is reserved for unknown costs (--reserve seen; --reserve none would go on)" in line for line in place.said
+        "is reserved for unknown costs (--reserve seen; --reserve none would continue)" in line for line in place.said
     )
 
 
@@ -108,7 +108,7 @@ def test_timeouts_use_up_no_budget_once_the_answers_of_the_batch_are_known(zot: 
     assert "(--reserve seen)" in zot.run("batch", "status", "runs").stdout.decode()
     place.tasks({"hang": "hang", **last})
     worst = place.run(*flags, "--reserve", "worst")
-    assert "for unknown costs (--reserve worst; --reserve none would go on): 1 task is not started" in worst.stderr
+    assert "for unknown costs (--reserve worst; --reserve none would continue): 1 task is not started" in worst.stderr
     assert "after" not in place.results()
     assert place.run(*flags).status == 10
     assert place.results()["after"]["status"] == "ok"

@@ -13,8 +13,8 @@ from agent.batch import batch as batch_module
 from agent.batch.schedule import FIRST_WAIT_S, JITTER
 from supervisor.template.protocol import is_available
 from tests.support.batch_place import BatchPlace
-from tests.support.forked import run
 from tests.support.messages_server import Account, http_error, text_reply, token_bucket, tool_reply
+from tests.support.zot_fork import run
 from tests.support.zot_process import wait_until
 from wire.batch.task import Task
 

@@ -186,7 +186,7 @@ def hosts(zot: Zot) -> list[dict[str, object]]:
 def test_daemons_without_an_environment_end_though_run_and_batch_are_killed_together(
     zot: Zot, server: MessagesServer, first: str
 ) -> None:
-    """Nothing but their parents tells whose they are."""
+    """Only their parents show which task started the daemons."""
     batch = BatchCommand(zot, server)
     batch.tasks({"a": f"bash {HIDDEN}; sleep 1000"})
     with batch.start("-q", cold=True) as running:

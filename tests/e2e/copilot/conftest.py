@@ -8,13 +8,10 @@ import pytest
 
 from tests.support.copilot_host import VERSIONS
 from tests.support.copilot_place import CopilotPlace
-from tests.support.zot_fixtures import server, zot
 
 if TYPE_CHECKING:
     from tests.support.messages_server import MessagesServer
     from tests.support.zot_process import Zot
-
-__all__ = ["server", "zot"]
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ def test_what_it_asks_about_may_be_allowed(place):
 
 @pytest.mark.slow
 def test_an_error_of_the_model(each_sdk):
-    """It is asked to try again, twice; then the run fails, and the handler of the event is told."""
+    """The model is asked again, twice; then the run fails, and the handler of the event is told."""
     place = each_sdk
     place.add("guide-hooks")
     place.add("guide-session")

@@ -214,7 +214,7 @@ def test_the_end_of_the_session(bench):
 
 
 def test_several_extensions(bench):
-    """They are asked one after another: the next one sees what the last one has made of the call."""
+    """The extensions are asked one after another: each sees the call as the one before it has changed it."""
     bench.write(
         "after-all",
         """await joinSession({ hooks: {

@@ -159,8 +159,8 @@ await joinSession({ systemMessage: { mode: MODE, content: "Round.", sections: { 
 
 
 def test_what_an_extension_appends_to_the_system_prompt(each_sdk):
-    """It stands behind all that the agent is told but for the date and the folder, under the extension's name, and
-    takes nothing of that away."""
+    """The text follows the whole system prompt except the date and the folder, under the extension's name, and
+    replaces no part of it."""
     each_sdk.write("cents", APPENDS)
     each_sdk.write("rounds", REPLACES.replace("MODE", '"replace"'))
     each_sdk.write("sections", REPLACES.replace("MODE", '"customize"'))

@@ -36,7 +36,7 @@ def notes(outcome) -> list[str]:
 
 @pytest.mark.parametrize("where", ["prompt", "tool"])
 def test_a_prompt_that_is_sent_from_inside_a_hook(place, where):
-    """It is taken at once and carried out later: neither waits for the other."""
+    """The prompt is taken at once and carried out later: hook and prompt do not wait for each other."""
     place.add("workbench")
     send = {"send": "and then this"}
     if where == "prompt":
@@ -107,7 +107,7 @@ def test_what_is_sent_when_the_run_is_over_is_lost_and_both_read_so(each_sdk):
     outcome = each_sdk.run(DONE).check(Status.OK)
     assert outcome.warnings == ["zot: extension later: a prompt that it sends came after the end, and is lost"]
     log = (each_sdk.zot.home / "logs" / "ext-later.log").read_text()
-    assert "refused: session.send: the run has ended: it takes no prompts any more" in log
+    assert "refused: session.send: the run has ended: it takes no more prompts" in log
 
 
 @pytest.mark.slow

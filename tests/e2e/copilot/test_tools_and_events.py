@@ -95,7 +95,7 @@ def test_permissions(bench):
 
 
 def test_the_environment(bench):
-    """It has the variables that it requests and names in its manifest, and none of the user's other secrets."""
+    """The extension has the variables that it requests and names in its manifest, and no other secret of the user."""
     env = {"WORKBENCH_TOKEN": "t0ken", "GITHUB_TOKEN": "ghp_1", "COLOUR": "red"}
     asked = [("bench_variable", {"name": name}) for name in (*env, "SESSION_ID")]
     outcome = bench.results([*asked, ("bench_place", {})], env=env).check(Status.OK)

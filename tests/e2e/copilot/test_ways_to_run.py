@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.batch_command import BatchCommand
 from tests.support.copilot_place import results_of, said
-from tests.support.hosting import hosting
+from tests.support.host_process import hosting
 from tests.support.mcp_served_client import McpClient
 from tests.support.messages_server import text_reply, tool_reply
 from tests.support.rpc_client import RpcClient

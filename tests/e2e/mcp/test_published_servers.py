@@ -62,7 +62,7 @@ def test_each_is_ready_and_its_tools_answer(host, tmp_path):
         assert host.cost(name).junk_lines == 0, host.log(name)
     said = {name: [text for _, text in host.said_of(name)] for name in NAMES}
     (left_out,) = said.pop("everything")
-    assert "'simulate-research-query' is left out: it can only be called as a task" in left_out
+    assert "'simulate-research-query' is skipped: it can only be called as a task" in left_out
     assert set(map(len, said.values())) == {0}, said
 
 

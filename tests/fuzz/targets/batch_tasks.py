@@ -1,4 +1,4 @@
-"""What people write for a batch: tasks as JSON Lines and CSV, templates, and flags that choose."""
+"""Texts that people write for a batch: tasks as JSON Lines and CSV, templates, and flags that choose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an extension of the Copilot CLI writes to its stdout: messages and other text, before and after it joins."""
+"""The stdout of an extension of the Copilot CLI: messages and other text, before and after it joins."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def answer(number: int, result: object) -> bytes:
 
 @without_folder
 def output(data: bytes) -> None:
-    """All output is taken. What the host sends in return is whole messages."""
+    """The host takes all output, and answers in whole messages."""
     talk = Talk()
     join, _, rest = data.partition(b"\0")
     talk.hear(join)

@@ -1,4 +1,4 @@
-"""What MCP servers answer: lists of tools and prompts, results of tools and of prompts, all the way to the model."""
+"""Answers of MCP servers: lists of tools and prompts, results of tools and of prompts, all the way to the model."""
 
 from __future__ import annotations
 

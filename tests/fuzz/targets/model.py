@@ -1,4 +1,4 @@
-"""What the model says: the events of its stream, the lines of its worker, and recordings of them; and the sessions."""
+"""The words of the model: events of its stream, lines of its worker, and recordings of them; and the sessions."""
 
 from __future__ import annotations
 

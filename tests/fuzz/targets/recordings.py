@@ -66,7 +66,7 @@ def reports(folder: Path) -> Iterator[Callable[[bytes], None]]:
 
 @with_file("stdin")
 def prompts(file: Path) -> None:
-    """What is piped to a run becomes a prompt that JSON can hold."""
+    """Bytes that are piped to a run become a prompt that JSON can hold."""
     fd = os.open(file, os.O_RDONLY)
     try:
         piped = StdinReader(None, fd=fd).read(StdinUse.WANTED) or b""

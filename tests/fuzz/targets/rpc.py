@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 TOKEN = "token"
 _ext_line = msgspec.json.Decoder(ExtLine)
 LATE = ("run_command", "reload_ext")
-"""What is answered when it is done."""
+"""Requests that are answered when they are done."""
 LOCKED_ONE_IN = 8
-"""One of so many inputs meets a server with a token."""
+"""One of this many inputs meets a server with a token."""
 GIF = "R0lGODlhAQABAAAAACw="
 PANEL = {"extension": "fuzz", "panel_id": "p1"}
 MESSAGES = [

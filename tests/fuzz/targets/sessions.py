@@ -63,7 +63,7 @@ def _seeds() -> list[bytes]:
 
 
 def _check(messages: tuple[Message, ...]) -> None:
-    """What is sent is what the API takes, and can be written as JSON."""
+    """The API takes the messages that are sent, and JSON can hold them."""
     assert repair_messages(messages) == (list(messages), 0)
     assert not messages or messages[0].role == "user"
     params = build_params(model="m", system="", messages=messages, tools=(), max_tokens=9, reasoning=None)

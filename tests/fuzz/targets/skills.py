@@ -1,4 +1,4 @@
-"""What authors of projects and skills write: SKILL.md and AGENTS.md."""
+"""Files that authors of projects and skills write: SKILL.md and AGENTS.md."""
 
 from __future__ import annotations
 

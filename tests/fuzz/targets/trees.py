@@ -103,7 +103,7 @@ def _link(path: Path, to: str) -> None:
 
 
 def _make_deep(path: Path, levels: object) -> None:
-    """So many folders, each in the one before. Longer paths than the kernel takes are made step by step."""
+    """Makes `levels` folders, each in the one before, step by step: the path may be longer than the kernel takes."""
     here = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         name = path.name
@@ -118,8 +118,8 @@ def _make_deep(path: Path, levels: object) -> None:
 
 @contextmanager
 def trees(folder: Path) -> Iterator[Callable[[bytes], None]]:
-    """A folder is installed or refused, and in both cases nothing is left in the way of the next command. What is
-    installed can be listed, hashed, found, switched and removed."""
+    """A folder is installed or refused, and in both cases nothing is left in the way of the next command. An
+    installed folder can be listed, hashed, found, switched and removed."""
     source, project, home = folder / "a" / "b" / "source", folder / "project", folder / "home"
     source.parent.mkdir(parents=True)
 

@@ -217,7 +217,7 @@ def test_what_a_person_should_decide_is_refused_unless_it_may_pass():
     question = GuardVerdict(VerdictKind.ASK, "it deletes", modified_args=b"{}", additional_context="seen")
     refused = fold(UNTOUCHED, "g", question, deny_on_failure=False)
     assert (refused.blocked_by, refused.args, refused.contexts) == ("g", None, ())
-    assert refused.reason == "it deletes (guard g wants a person to decide, and nobody can be asked here)"
+    assert refused.reason == "it deletes (guard g wants a person to decide, and no user can be asked here)"
     passed = fold(UNTOUCHED, "g", question, deny_on_failure=False, let_asked_pass=True)
     assert (passed.blocked_by, passed.args, passed.contexts) == (None, b"{}", ("seen",))
     assert passed.explanation == "g: it deletes"

@@ -141,7 +141,7 @@ def test_panels_are_bounded(host: Watched):
     for number in range(PANELS_LIMIT):
         assert host.run("open", f"p{number}").frame is not None
     answer = host.run("open", "one more")
-    assert (answer.frame, answer.reason) == (None, "it has 20 panels open, and may not have more")
+    assert (answer.frame, answer.reason) == (None, "it has 20 panels open, the maximum")
     assert host.run("open", "p3").frame is not None, "an open one can be opened again"
 
 

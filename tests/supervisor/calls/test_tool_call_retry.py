@@ -24,15 +24,21 @@ def marks(tmp_path: Path) -> Path:
     return tmp_path / "marks"
 
 
+def call(host: Host, tool: str, waits: bool) -> ToolAnswer:
+    """The only answer to a call. `waits`: the caller waits for it, and does nothing else."""
+    if waits:
+        return host.call(tool)
+    answers = begin(host, tool)
+    host.until(lambda: answers)
+    host.run_for(0.1)
+    (answer,) = answers
+    return answer
+
+
 @pytest.mark.parametrize("waits", [True, False])
 def test_a_call_whose_worker_dies_is_made_again_if_the_tool_allows_it(host: Host, marks: Path, waits: bool):
     add_pool(host, marks, 2)
-    if waits:
-        answer = host.call("once")
-    else:
-        answers = begin(host, "once")
-        host.until(lambda: answers)
-        (answer,) = answers
+    answer = call(host, "once", waits)
     assert answer.failure is None
     assert answer.frame is not None
     assert attempts(marks, "once") == 2
@@ -42,13 +48,7 @@ def test_a_call_whose_worker_dies_is_made_again_if_the_tool_allows_it(host: Host
 @pytest.mark.parametrize("waits", [True, False])
 def test_a_call_is_not_made_a_third_time(host: Host, marks: Path, waits: bool):
     add_pool(host, marks, 4)
-    if waits:
-        answer = host.call("fatal")
-    else:
-        answers = begin(host, "fatal")
-        host.until(lambda: answers)
-        host.run_for(0.1)
-        (answer,) = answers
+    answer = call(host, "fatal", waits)
     assert (answer.failure, answer.reason) == (Failure.DIED, "it ended (exit 4)")
     assert attempts(marks, "fatal") == 2
     assert len([worker for worker in workers_of(host) if worker.state is WorkerState.READY]) == 2
@@ -57,12 +57,7 @@ def test_a_call_is_not_made_a_third_time(host: Host, marks: Path, waits: bool):
 @pytest.mark.parametrize("waits", [True, False])
 def test_a_call_is_not_made_again_without_leave_of_the_tool(host: Host, marks: Path, waits: bool):
     add_pool(host, marks, 2)
-    if waits:
-        answer = host.call("die")
-    else:
-        answers = begin(host, "die")
-        host.until(lambda: answers)
-        (answer,) = answers
+    answer = call(host, "die", waits)
     assert answer.failure is Failure.DIED
     assert attempts(marks, "die") == 1
 

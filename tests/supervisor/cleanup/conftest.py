@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.cleanup.env_marks import TOKEN
-from tests.support.doomed import collect_orphans
+from tests.support.killed_host import collect_orphans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

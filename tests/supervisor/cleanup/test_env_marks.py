@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from supervisor.cleanup import env_marks
 from supervisor.cleanup.env_marks import TOKEN, bears_token, environment_of
-from tests.support.doomed import sleeper
+from tests.support.killed_host import sleeper
 
 pytestmark = pytest.mark.usefixtures("orphans_are_collected")
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="found by /proc and a subreaper")

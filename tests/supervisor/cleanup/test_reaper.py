@@ -17,15 +17,13 @@ import pytest
 from supervisor.cleanup import reaper as reaper_module
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.reaper import Reaper, ReaperState
-from supervisor.loop.loop import Loop
 from supervisor.process.cgroup_survey import Unavailable, survey
 from supervisor.process.table import Identity, read_process
-from tests.support.doomed import Doomed, sleeper
+from tests.support.killed_host import KilledHost, sleeper
 from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from supervisor.loop.loop import Loop
 
 pytestmark = pytest.mark.usefixtures("orphans_are_collected")
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="found by /proc and a subreaper")
@@ -47,7 +45,7 @@ def test_nothing_survives_a_host_killed_at_any_moment(
     """Several hosts at once: a stubborn process takes one second each time."""
     random.seed()
     for round_ in range(rounds):
-        hosts = [Doomed(tmp_path / f"{round_}-{i}", pause_s=0.01, leaves=leaves) for i in range(count)]
+        hosts = [KilledHost(tmp_path / f"{round_}-{i}", pause_s=0.01, leaves=leaves) for i in range(count)]
         moments = sorted((random.uniform(0, 0.3), i) for i in range(count))
         began = time.monotonic()
         for moment, i in moments:
@@ -63,7 +61,7 @@ def test_nothing_survives_a_host_killed_at_any_moment(
 
 @linux_only
 def test_all_kinds_of_children_are_ended(tmp_path: Path, bystanders, leaves: bool):
-    with Doomed(tmp_path / "run", leaves=leaves) as host:
+    with KilledHost(tmp_path / "run", leaves=leaves) as host:
         host.hear("all there")
         assert host.survivors() != []
         host.kill()
@@ -76,7 +74,7 @@ def test_a_daemon_that_left_no_trace_is_found_in_its_cgroup(tmp_path: Path, byst
     """A daemon with an empty environment, whose parents are gone, in a session of its own."""
     if isinstance(place := survey(), Unavailable):
         pytest.skip(place.reason)
-    with Doomed(tmp_path / "run", "hidden,plain,gone", leaves=True) as host:
+    with KilledHost(tmp_path / "run", "hidden,plain,gone", leaves=True) as host:
         host.hear("all there")
         host.kill()
         host.reaper_ends()
@@ -86,7 +84,7 @@ def test_a_daemon_that_left_no_trace_is_found_in_its_cgroup(tmp_path: Path, byst
 
 @linux_only
 def test_the_reaper_survives_signals_and_the_end_of_the_hosts_group(tmp_path: Path):
-    with Doomed(tmp_path / "run", "plain,stubborn") as host:
+    with KilledHost(tmp_path / "run", "plain,stubborn") as host:
         host.hear("all there")
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             os.kill(host.reaper, number)
@@ -99,7 +97,7 @@ def test_the_reaper_survives_signals_and_the_end_of_the_hosts_group(tmp_path: Pa
 
 @linux_only
 def test_the_reaper_sees_the_hosts_end_though_a_fork_holds_its_pipe(tmp_path: Path):
-    with Doomed(tmp_path / "run", "plain") as host:
+    with KilledHost(tmp_path / "run", "plain") as host:
         host.hear("all there")
         host.say("fork")
         copy = int(host.hear("copy"))
@@ -113,7 +111,7 @@ def test_the_reaper_sees_the_hosts_end_though_a_fork_holds_its_pipe(tmp_path: Pa
 @linux_only
 def test_a_process_with_a_reused_pid_is_left_alone(tmp_path: Path, bystanders):
     found = [read_process(process.pid) for process in bystanders]
-    with Doomed(tmp_path / "run", "plain") as host:
+    with KilledHost(tmp_path / "run", "plain") as host:
         host.hear("all there")
         for process in found:
             host.say("note", process.identity.pid, process.identity.started - 1)
@@ -129,7 +127,7 @@ def test_a_process_with_a_reused_pid_is_left_alone(tmp_path: Path, bystanders):
 
 @linux_only
 def test_a_noted_process_is_ended_without_a_token(tmp_path: Path):
-    with sleeper() as adopted, Doomed(tmp_path / "run", "") as host:
+    with sleeper() as adopted, KilledHost(tmp_path / "run", "") as host:
         identity = read_process(adopted.pid).identity
         host.say("other", identity.pid, identity.started)
         host.say("name")
@@ -140,13 +138,6 @@ def test_a_noted_process_is_ended_without_a_token(tmp_path: Path):
 
 
 # --- the host's side ------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def loop() -> Iterator[Loop]:
-    loop = Loop()
-    yield loop
-    loop.close()
 
 
 def until(loop: Loop, predicate) -> None:
@@ -191,7 +182,7 @@ def test_a_reaper_that_dies_is_started_again_once(loop: Loop):
 
 @linux_only
 def test_the_second_reaper_knows_what_the_first_was_told(tmp_path: Path):
-    with Doomed(tmp_path / "run") as host:
+    with KilledHost(tmp_path / "run") as host:
         host.hear("all there")
         os.kill(host.reaper, signal.SIGKILL)
         first = host.reaper

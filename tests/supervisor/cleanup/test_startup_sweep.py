@@ -31,7 +31,7 @@ from supervisor.cleanup.host_record import (
 from supervisor.cleanup.startup_sweep import StartupSweep, SweptHost
 from supervisor.loop.loop import Loop
 from supervisor.process.table import read_process
-from tests.support.doomed import Doomed, collect_orphans, sleeper
+from tests.support.killed_host import KilledHost, collect_orphans, sleeper
 from tests.support.patience import PATIENCE_S
 from tests.support.zot_process import wait_until
 
@@ -129,7 +129,7 @@ def test_what_became_of_a_host(where: PidSpace, lives: bool, expected: HostStatu
 
 @linux_only
 def test_leftovers_of_a_host_and_its_reaper_are_ended(tmp_path: Path):
-    with sleeper({TOKEN: secrets.token_hex(16)}) as bystander, Doomed(tmp_path) as host:
+    with sleeper({TOKEN: secrets.token_hex(16)}) as bystander, KilledHost(tmp_path) as host:
         host.hear("all there")
         (tmp_path / f"{host.process.pid}.sock").touch()
         host.process.send_signal(signal.SIGSTOP)  # so that it does not start another
@@ -150,7 +150,7 @@ def test_leftovers_of_a_host_and_its_reaper_are_ended(tmp_path: Path):
 
 @linux_only
 def test_a_living_host_is_left_alone(tmp_path: Path):
-    with Doomed(tmp_path, "plain") as host:
+    with KilledHost(tmp_path, "plain") as host:
         host.hear("all there")
         assert sweep_leftovers(tmp_path) == []
         assert os.listdir(tmp_path) == [f"{host.process.pid}.json"]

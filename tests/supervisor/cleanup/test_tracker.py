@@ -19,9 +19,9 @@ from supervisor.process.cgroups import Cgroups
 from supervisor.process.child import Child, SpawnError
 from supervisor.process.table import Identity, read_process
 from tests.supervisor.cleanup.test_startup_sweep import record
-from tests.support.doomed import collect_orphans, sleeper
 from tests.support.fake_cgroups import HOST, FakeCgroups
 from tests.support.host import Host
+from tests.support.killed_host import collect_orphans, sleeper
 from tests.support.patience import PATIENCE_S
 from wire.manifest import Limits
 

@@ -191,9 +191,7 @@ def test_clients_are_limited(serving, monkeypatch):
     for end in (first, second):
         assert end.ask(type="info", id="1")["id"] == "1"
     third = serving.client()
-    assert third.replies(1) == [
-        {"type": "error", "message": "this host has 2 clients, and takes no more; try again later"}
-    ]
+    assert third.replies(1) == [{"type": "error", "message": "this host has 2 clients, the maximum; try again later"}]
     third.wait_for_end()
     first.close()
     serving.until(lambda: serving.server.clients == 1)

@@ -243,7 +243,7 @@ def test_a_client_says_that_the_host_does_not_answer(tmp_path):
 def test_a_client_says_that_the_host_takes_no_more_clients(tmp_path):
     listener, path = listen(tmp_path, os.getpid())
     waiting = [connect(path, 1.0) for _ in range(unix_socket.BACKLOG + 1)]
-    with pytest.raises(ControlError, match=r"host 7 cannot be reached: it has taken no new client for 0.05 s"):
+    with pytest.raises(ControlError, match=r"host 7 cannot be reached: it has accepted no new client for 0.05 s"):
         ControlClient(Endpoint(7, path), 0.05)
     for client in waiting:
         client.close()

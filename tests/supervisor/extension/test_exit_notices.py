@@ -55,9 +55,9 @@ def test_a_crash_in_a_call_is_told_to_the_model_and_to_the_user(host: Host):
     assert place.startswith(f"\"KeyError: 'red'\" at {host.folder}/desk.py:")
     assert place.endswith('; after that "closing"')
     (_, line) = host.said_of("desk")[-1]
-    assert line.startswith(f"it ended (exit 1) with 1 call pending: {place}; starting it again in ")
+    assert line.startswith(f"it ended (exit 1) with 1 call pending: {place}; restarting it in ")
     later = host.call_of("desk", "open", desk="red")
-    assert later.reason.startswith(f"it ended (exit 1): {place}; it is started again in ")
+    assert later.reason.startswith(f"it ended (exit 1): {place}; it is restarted in ")
     assert host.extension("desk").failure == later.reason
 
 

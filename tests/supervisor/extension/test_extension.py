@@ -1,4 +1,4 @@
-"""An extension that is down answers with the reason; a user can start it again in every state."""
+"""An extension that is down answers with the reason; a user can restart it in every state."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_tool_of_an_extension_that_is_down_fails_at_once_with_the_reason(host:
     answer, seconds = host.timed(host.call_owned, offered, b"{}")
     assert seconds < AT_ONCE
     assert answer.failure is Failure.DIED
-    assert re.fullmatch(r'it ended \(exit 7\): "life 0"; it is started again in \d\d\.\d s', answer.reason)
+    assert re.fullmatch(r'it ended \(exit 7\): "life 0"; it is restarted in \d\d\.\d s', answer.reason)
     assert host.extension("lives").failure == answer.reason
     asked = []
     host.begin_call("life", b"{}", asked.append)
@@ -61,7 +61,7 @@ def test_a_guard_that_is_down_gives_no_verdict(host: Host, marks: Path, on_failu
     assert seconds < AT_ONCE
     assert judgement.is_blocked is (on_failure == "deny")
     (missing,) = judgement.missing
-    assert missing.reason.startswith('it ended (exit 7): "life 0"; it is started again in ')
+    assert missing.reason.startswith('it ended (exit 7): "life 0"; it is restarted in ')
     if on_failure == "deny":
         assert judgement.reason == f"guard lives gave no verdict ({missing.reason}), and its failure means deny"
 
@@ -123,7 +123,7 @@ def test_a_user_restarts_a_ready_extension(host: Host, marks: Path):
     host.add("lives", marks, restart={"policy": "temporary"})
     host.start()
     host.supervisor.restart("lives")
-    assert host.call_of("lives", "life").reason == "it is being started again"
+    assert host.call_of("lives", "life").reason == "it is being restarted"
     host.until(lambda: host.is_restarted("lives"))
     assert life(host)["life"] == 1
     assert host.said_of("lives") == [("restarted", "ready again, restart 1")]

@@ -102,7 +102,7 @@ def test_an_extension_that_a_user_kills_is_not_started_again(host: Host, marks: 
     host.supervisor.kill_now()
     host.run_for(0.3)
     assert lives(marks) == 1
-    assert not any("starting it again" in line for _, line in host.said_of("lives"))
+    assert not any("restarting it" in line for _, line in host.said_of("lives"))
     host.stop()
     assert host.state("lives") in (WorkerState.FAILED, WorkerState.EXITED)
 

@@ -210,7 +210,7 @@ def test_ten_thousand_tools_are_too_many(host: Host):
     )
     host.start()
     assert host.tools() == {"echo", *(f"t{n}" for n in range(500))}
-    assert host.said_of("many")[0] == ("warning", "registered more than 500 tools; the rest are left out")
+    assert host.said_of("many")[0] == ("warning", "registered more than 500 tools; the rest are skipped")
     assert len(host.said_of("many")) <= 2
     assert host.text("t499") == "t499"
 
@@ -246,7 +246,7 @@ list(frames())
     assert set(host.extension("large").commands) == {f"c{n}" for n in range(12)}
     assert host.said_of("large")[0] == (
         "warning",
-        "its schemas and descriptions have more than 2097152 bytes; the rest are left out",
+        "its schemas and descriptions have more than 2097152 bytes; the rest are skipped",
     )
 
 
@@ -257,8 +257,8 @@ def test_two_thousand_commands_are_too_many(host: Host):
     host.start()
     assert len(host.extension("many").commands) == 500
     assert [line for _, line in host.said_of("many")] == [
-        "registered more than 500 commands; the rest are left out",
-        f"command {'x' * 80!r} is left out: its name must have 1 to 128 characters",
+        "registered more than 500 commands; the rest are skipped",
+        f"command {'x' * 80!r} is skipped: its name must have 1 to 128 characters",
     ]
 
 

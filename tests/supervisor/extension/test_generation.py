@@ -98,7 +98,7 @@ def test_calls_fail_with_the_reason_while_all_workers_are_down(host: Host, marks
     assert host.tools() == set()
     answer = host.call_of("pool", "who")
     assert answer.failure is Failure.DIED
-    assert answer.reason.startswith("it ended (signal SIGKILL); it is started again in ")
+    assert answer.reason.startswith("it ended (signal SIGKILL); it is restarted in ")
     assert host.ask().missing[0].reason == answer.reason
     host.until(lambda: all(worker.state is WorkerState.READY for worker in workers_of(host)))
     assert host.text("who")

@@ -18,7 +18,7 @@ RANK = {
     WorkerState.BACKOFF: 5,
 }
 DECIDED_LATER = (Trigger.RETRY, Trigger.ABANDONED)
-"""They say what becomes of the slot after the worker has ended."""
+"""Triggers that decide about the slot after its worker has ended."""
 
 
 @given(st.lists(st.sampled_from(Trigger)))

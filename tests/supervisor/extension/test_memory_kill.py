@@ -65,7 +65,7 @@ def test_a_kill_by_the_kernel_is_a_breach_of_the_memory_limit(tracked: Host):
     assert answer.reason.startswith(AT_LIMIT), "the pending call hears the reason, too"
     tracked.until(lambda: tracked.cost("hog").restarts == 1)
     (line,) = [message for _, kind, message in tracked.notices if kind == "limit"]
-    assert line.startswith(f"{AT_LIMIT}; starting it again in 0.0 s (log: ")
+    assert line.startswith(f"{AT_LIMIT}; restarting it in 0.0 s (log: ")
     stats = tracked.supervisor.stats()["hog"]
     assert (stats.limit_breaches, stats.exit_status) == (1, "signal SIGKILL")
     assert "over its limits: the kernel killed it at rss_mb 256" in tracked.log("hog")
@@ -79,7 +79,7 @@ def test_the_limit_action_stop_applies(tracked: Host):
     extension = tracked.extension("hog")
     assert extension.state is WorkerState.FAILED
     assert [kind for _, kind, _ in tracked.notices if kind != "started"] == ["limit"]
-    assert "not started again: its limits say stop" in tracked.notices[-1][2]
+    assert "not restarted: its limits say stop" in tracked.notices[-1][2]
 
 
 @pytest.mark.usefixtures("kills")

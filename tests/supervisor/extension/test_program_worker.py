@@ -110,7 +110,7 @@ def test_a_call_fails_at_once_when_the_program_goes(host, program):
     assert (program.ends, program.extension.state) == (["it has gone"], WorkerState.EXITED)
     assert host.tools() == set()
     assert host.said_of("mine") == []
-    program.say(type="ready")  # nobody listens any more
+    program.say(type="ready")  # the host no longer listens
     program.link.on_lost("again")
     assert program.ends == ["it has gone"]
 
@@ -150,7 +150,7 @@ def test_a_kill_closes_the_link(host, program):
 
 
 def test_the_host_does_not_restart_it(host, program):
-    with pytest.raises(OnlyItsProgramError, match="only that program can start it again"):
+    with pytest.raises(OnlyItsProgramError, match="only that program can restart it"):
         host.supervisor.restart("mine")
     assert program.extension.state is WorkerState.READY
 
@@ -160,7 +160,7 @@ def test_a_reload_keeps_it(host, program):
     host.reloader.begin("mine", outcomes.extend)
     host.until(lambda: outcomes)
     assert outcomes[0].outcome == "kept"
-    assert "only that program can start it again" in outcomes[0].reason
+    assert "only that program can restart it" in outcomes[0].reason
     assert program.extension.state is WorkerState.READY
 
 

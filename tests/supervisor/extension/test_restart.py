@@ -1,4 +1,4 @@
-"""Whether and when a worker is started again follows from its policy, for every history. Without processes."""
+"""Whether and when a worker is restarted follows from its policy, for every history. Without processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker that ends is started again in its slot as its policy says; callers and the user are told why."""
+"""A worker that ends is restarted in its slot as its policy says; callers and the user are told why."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_crash_fails_its_call_and_the_next_worker_takes_over(host: Host, marks
     exited, restarted = host.said_of("lives")
     assert exited == (
         "exited",
-        f'it ended (exit 7) with 1 call pending: "life 0"; starting it again in 0.0 s (log: {log})',
+        f'it ended (exit 7) with 1 call pending: "life 0"; restarting it in 0.0 s (log: {log})',
     )
     assert restarted == ("restarted", "ready again, restart 1")
     cost = host.cost("lives")
@@ -71,7 +71,7 @@ def test_all_pending_calls_fail_once_when_their_worker_dies(host: Host, marks: P
     host.until(lambda: len(answers) == 2)
     host.run_for(0.1)
     assert [(answer.failure, answer.reason) for answer in answers] == [(Failure.DIED, "it ended (exit 3)")] * 2
-    assert host.said_of("deaf")[0][1].startswith("it ended (exit 3) with 2 calls pending; starting it again in ")
+    assert host.said_of("deaf")[0][1].startswith("it ended (exit 3) with 2 calls pending; restarting it in ")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_an_exit_with_a_no_restart_code_is_final(host: Host, marks: Path, code: 
     assert (host.state("lives"), lives(marks)) == (WorkerState.FAILED, 1)
     ((kind, line),) = host.said_of("lives")
     assert kind == "exited"
-    assert f'it ended (exit {code}) with 1 call pending: "life 0"; not started again: exit {code} asks for that' in line
+    assert f'it ended (exit {code}) with 1 call pending: "life 0"; not restarted: exit {code} asks for that' in line
     assert host.call_of("lives", "life").reason == f'it ended (exit {code}): "life 0"'
 
 
@@ -126,7 +126,10 @@ def test_workers_that_die_while_they_are_written_to_are_all_replaced(host: Host,
     assert all(host.cost(f"x{number}").exits == 1 for number in range(4))
 
 
-@pytest.mark.parametrize(("dice", "words"), [(0.0, "again in 0.9 s"), (1.0, "again in 1.5 s"), (0.5, "again in 1.2 s")])
+@pytest.mark.parametrize(
+    ("dice", "words"),
+    [(0.0, "restarting it in 0.9 s"), (1.0, "restarting it in 1.5 s"), (0.5, "restarting it in 1.2 s")],
+)
 def test_jitter_makes_the_backoff_longer_or_shorter(host: Host, tmp_path: Path, dice: float, words: str):
     host.write("once", "sys.exit(1)", restart={"backoff_s": [1.2, 30]})
     said = []
@@ -166,7 +169,7 @@ def test_a_worker_that_never_starts_is_given_up_with_the_reason(host: Host, mark
     kinds, lines = zip(*host.said_of("lives"), strict=True)
     assert kinds == ("exited", "exited", "failed")
     assert re.fullmatch(
-        re.escape('it exited before its hello (exit 3): "life 0"; starting it again in ') + r"0\.\d s \(log: .*\)",
+        re.escape('it exited before its hello (exit 3): "life 0"; restarting it in ') + r"0\.\d s \(log: .*\)",
         lines[0],
     )
     assert lines[2] == f"{failure}; given up: zot ext restart lives tries again (log: {extension.log.path})"
@@ -235,7 +238,7 @@ def test_a_start_for_which_there_are_no_descriptors_is_tried_again(host: Host):
     assert host.text("echo", text="x") == "x"
     kind, line = host.said_of("late")[0]
     assert kind == "exited"
-    assert re.search(r"Too many open files \(raise ulimit -n.*, now \d+\); starting it again in 0.1 s", line)
+    assert re.search(r"Too many open files \(raise ulimit -n.*, now \d+\); restarting it in 0.1 s", line)
 
 
 def test_a_crash_while_there_is_no_descriptor_left_is_survived(host: Host, marks: Path, tmp_path: Path):
@@ -306,7 +309,7 @@ def test_the_restart_after_a_failed_start_may_be_held(host: Host, tmp_path: Path
     assert (kind, "again" in line) == ("failed", False)
     assert host.extension("desk").failure == 'it exited before its hello (exit 1): "the desk is closed"'
     host.supervisor.restarts.release()
-    assert "; it is started again in 0.0 s" in host.extension("desk").failure
+    assert "; it is restarted in 0.0 s" in host.extension("desk").failure
     host.until(lambda: host.state("desk") is WorkerState.READY)
     assert host.text("open") == "open"
     assert host.said_of("desk")[1:] == [("restarted", "ready again, restart 1")]

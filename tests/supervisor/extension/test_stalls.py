@@ -1,4 +1,4 @@
-"""A worker hangs after timeouts in a row: the evidence is logged, it is ended and started again."""
+"""A worker hangs after timeouts in a row: the evidence is logged, it is ended and restarted."""
 
 from __future__ import annotations
 
@@ -45,8 +45,7 @@ def test_timeouts_in_a_row_end_the_worker(host: Host):
     log = host.extension("never_answers").log.path
     assert notices[0][0] == "exited"
     assert re.fullmatch(
-        "it hangs: 2 requests in a row without an answer in time; starting it again in 0.0 s "
-        + re.escape(f"(log: {log})"),
+        "it hangs: 2 requests in a row without an answer in time; restarting it in 0.0 s " + re.escape(f"(log: {log})"),
         notices[0][1],
     )
     assert notices[1:] == [("restarted", "ready again, restart 1")]
@@ -193,7 +192,7 @@ def test_a_worker_that_ends_during_the_dump_has_hung_all_the_same(host: Host, ha
     assert host.cost("quits").exit_status == status
     notices = [line for kind, line in host.said_of("quits") if kind == "exited"]
     assert len(notices) == 1
-    assert notices[0].startswith("it hangs: 1 request in a row without an answer in time; starting it again in ")
+    assert notices[0].startswith("it hangs: 1 request in a row without an answer in time; restarting it in ")
     host.until(lambda: host.is_restarted("quits"))
 
 

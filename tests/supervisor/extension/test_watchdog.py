@@ -1,4 +1,4 @@
-"""A worker that answers no ping hangs: it is ended and started again."""
+"""A worker that answers no ping hangs: it is ended and restarted."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-import pytest
-
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.extension.stalls import Heartbeat
-from supervisor.loop.loop import Loop
 from supervisor.process.stop_policy import Patience
 from supervisor.process.table import read_process
 from tests.support.host import LATER, SOON
@@ -21,6 +18,7 @@ from tests.support.lives import freeze
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from supervisor.loop.loop import Loop
     from tests.support.host import Host
 
 
@@ -45,7 +43,7 @@ def test_a_worker_without_a_pong_is_ended_and_started_again(host: Host):
     host.start()
     assert host.text("hush", text="x") == "x"
     host.until(lambda: host.is_restarted("pinged"))
-    assert host.said_of("pinged")[0][1].startswith("it hangs: no pong within 0.2 s of a ping; starting it again in ")
+    assert host.said_of("pinged")[0][1].startswith("it hangs: no pong within 0.2 s of a ping; restarting it in ")
     before = host.cost("pinged").frames_in
     host.until(lambda: host.cost("pinged").frames_in >= before + 3)  # the new one is pinged too
     assert host.cost("pinged").restarts == 1
@@ -127,13 +125,6 @@ class Pinged:
     def ping(self, ping_id: str) -> bool:
         self.pings.append(ping_id)
         return True
-
-
-@pytest.fixture
-def loop():
-    loop = Loop()
-    yield loop
-    loop.close()
 
 
 def test_a_stall_is_reported_once_and_no_ping_follows(loop: Loop):

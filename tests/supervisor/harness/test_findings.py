@@ -38,7 +38,7 @@ FAILED_STARTS: dict[str, tuple[tuple[str, ...], str | bytes, str, str]] = {
     "not-flushed": (
         PY, f"import sys\nprint('{HELLO}')\nsys.stdin.read()\n", "came only when it was stopped", "flush stdout"
     ),
-    "prints": (SH, "echo Listening on port 3000\n", "it printed what is no frame: Listening on port 3000", "to stderr"),
+    "prints": (SH, "echo Listening on 3000\n", "it printed a line that is no frame: Listening on 3000", "to stderr"),
     "headers": (SH, "echo 'Content-Length: 5'\n", "as language servers do", "one JSON object per line"),
     "json-rpc": (SH, 'echo \'{"jsonrpc":"2.0","id":1}\'\n', "as MCP servers do", '"dialect": "mcp"'),
     "no-name": (SH, 'echo \'{"type":"hello"}\'\n', "", "zot ext schema hello"),
@@ -138,7 +138,7 @@ ASKS = "zot: @github/copilot-sdk 1.0.14 asks for Node ^20.19.0 || >=22.12.0, and
         ({"phase": HandshakePhase.SILENT}, {"ready": FindingLevel.WARN}),
         ({"ready_s": 4.0}, {"ready": FindingLevel.WARN}),
         ({"bad_frames": ["an answer of 9 bytes …"]}, {"messages": FindingLevel.WARN}),
-        ({"warnings": ["tool 'x' is left out"]}, {"register": FindingLevel.WARN}),
+        ({"warnings": ["tool 'x' is skipped"]}, {"register": FindingLevel.WARN}),
         ({"unknown_frames": ["notifications/strange"]}, {}),
         ({"tools": ("a",), "definition_tokens": 30_000}, {"size": FindingLevel.WARN}),
     ],

@@ -16,7 +16,7 @@ from supervisor.install.manage import remove, switch
 from supervisor.install.source import LocalSource
 from supervisor.install.update import UpdateAction, update
 from tests.support.copilot_folders import copilot_extension, fake_sdk, put_on_path
-from tests.support.installing import shelves
+from tests.support.install_sources import shelves
 
 
 @pytest.fixture

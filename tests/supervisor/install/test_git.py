@@ -14,7 +14,7 @@ from supervisor.install.install import install
 from supervisor.install.source import parse_source
 from supervisor.install.update import update
 from tests.support.git_server import GitServer
-from tests.support.installing import Scope, git, repository, shelves
+from tests.support.install_sources import Scope, git, repository, shelves
 
 SECRET = "s3cr3t%40wörd"
 PLAIN = "s3cr3t@wörd"
@@ -102,7 +102,7 @@ def test_update_asks_the_users_helper_and_says_how_to_give_credentials_again(tmp
 
 
 def test_an_interrupt_during_the_start_leaves_nothing_of_the_program(monkeypatch):
-    """It comes when the program runs already, and no process has a hold of it."""
+    """The interrupt comes when the program runs already but `Popen` has not yet returned it."""
     known, start = [], subprocess.Popen
 
     def interrupted(*args, **options):

@@ -18,7 +18,7 @@ from supervisor.install.installed_extension import is_trusted
 from supervisor.install.manage import switch
 from supervisor.install.record import read_record
 from supervisor.install.source import GitSource, LocalSource, parse_source
-from tests.support.installing import Scope, commit, contents, git, manifest_in, repository, shelves, source
+from tests.support.install_sources import Scope, commit, contents, git, manifest_in, repository, shelves, source
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)
 

@@ -13,7 +13,7 @@ from supervisor.install.installed_extension import installed_extensions, is_trus
 from supervisor.install.manage import remove, switch
 from supervisor.install.source import LocalSource
 from supervisor.install.update import update
-from tests.support.installing import Scope, contents, shelves, source
+from tests.support.install_sources import Scope, contents, shelves, source
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from supervisor.install.installed_extension import (
 )
 from supervisor.install.manage import remove, switch
 from supervisor.install.source import LocalSource
-from tests.support.installing import Scope, contents, manifest_in, shelves, source
+from tests.support.install_sources import Scope, contents, manifest_in, shelves, source
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from supervisor.install.install import install, link
 from supervisor.install.manage import switch
 from supervisor.install.record import newer_source, source_of
 from supervisor.install.source import LocalSource, parse_source
-from tests.support.installing import Scope, repository, shelves, source
+from tests.support.install_sources import Scope, repository, shelves, source
 
 
 @pytest.fixture

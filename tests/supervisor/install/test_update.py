@@ -21,7 +21,7 @@ from supervisor.install.manage import switch
 from supervisor.install.record import newer_source, write_record
 from supervisor.install.source import GitSource, LocalSource
 from supervisor.install.update import UpdateAction, new_environment_parts, update
-from tests.support.installing import Scope, commit, contents, manifest_in, repository, shelves, source
+from tests.support.install_sources import Scope, commit, contents, manifest_in, repository, shelves, source
 from wire.manifest import Manifest
 
 CONFIG = Config()

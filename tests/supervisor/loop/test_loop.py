@@ -56,13 +56,6 @@ class Pipe:
 
 
 @pytest.fixture
-def loop() -> Iterator[Loop]:
-    loop = Loop()
-    yield loop
-    loop.close()
-
-
-@pytest.fixture
 def pipes(loop: Loop) -> Iterator[list[Pipe]]:
     """Three of them, all watched for input."""
     pipes = [Pipe() for _ in range(3)]

@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.fixture
-def loop() -> Iterator[Loop]:
-    loop = Loop()
-    yield loop
-    loop.close()
-
-
 class Sink:
     """A reader on a pipe that a test writes to; it keeps what came."""
 

@@ -14,6 +14,7 @@ from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from supervisor.process.stop_policy import Patience
 from supervisor.process.table import ProcessTable, read_process
+from tests.support import warm_start
 from tests.support.host import LATER, SOON, Host
 from wire.manifest import Limits
 
@@ -29,8 +30,8 @@ def said(host: Host, name: str, kind: str) -> list[str]:
 
 
 def ours() -> set[int]:
-    """All processes below this one."""
-    return set(ProcessTable.read().tree([os.getpid()])) - {os.getpid()}
+    """All processes below this one, without those that all tests share."""
+    return set(ProcessTable.read().tree([os.getpid()])) - {os.getpid(), *warm_start.own_children()}
 
 
 # --- each of them -----------------------------------------------------------------------------------------------
@@ -45,7 +46,7 @@ def test_a_memory_hog_is_ended_and_started_again(host: Host):
     (line,) = said(host, "memory_hog", "limit")
     log = host.extension("memory_hog").log.path
     assert re.fullmatch(
-        r"it is over its limits: rss \d\d+ MiB over rss_mb 60, in 1 sample in a row; starting it again in 0\.\d s "
+        r"it is over its limits: rss \d\d+ MiB over rss_mb 60, in 1 sample in a row; restarting it in 0\.\d s "
         + re.escape(f"(log: {log})"),
         line,
     )
@@ -107,9 +108,9 @@ def test_a_fork_bomb_is_ended_with_all_that_it_has_started(host: Host):
     host.text("fork")
     host.until(lambda: host.is_restarted("fork_bomb"))
     assert re.match(
-        r"it is over its limits: \d\d processes over processes 5; starting", said(host, "fork_bomb", "limit")[0]
+        r"it is over its limits: \d\d processes over processes 5; restarting", said(host, "fork_bomb", "limit")[0]
     )
-    assert ours() == {host.extension("fork_bomb").pid}, "nothing of it is left when it is started again"
+    assert ours() == {host.extension("fork_bomb").pid}, "nothing of it is left when it is restarted"
     assert host.cost("fork_bomb").processes_peak > 10
 
 
@@ -203,7 +204,7 @@ def test_an_extension_whose_limits_say_stop_is_not_started_again(host: Host):
     assert re.fullmatch(r"it is over its limits: rss \d+ MiB over rss_mb 60, in 1 sample in a row", extension.failure)
     assert host.call_of("memory_hog", "eat").reason == extension.failure
     (line,) = said(host, "memory_hog", "limit")
-    assert line == f"{extension.failure}; not started again: its limits say stop (log: {extension.log.path})"
+    assert line == f"{extension.failure}; not restarted: its limits say stop (log: {extension.log.path})"
     assert ours() == set()
 
 

@@ -10,24 +10,17 @@ from typing import TYPE_CHECKING
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from supervisor.loop.loop import Loop
 from supervisor.monitoring.metrics import MetricsFile
 from supervisor.monitoring.rotated_file import StatsFileError
 from tests.support.patience import PATIENCE_S
 from tests.support.recorded_stats import extension_stats, sample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
+    from supervisor.loop.loop import Loop
+
 MANY = {f"ext-{index}": extension_stats(calls=index) for index in range(300)}
-
-
-@pytest.fixture
-def loop() -> Iterator[Loop]:
-    loop = Loop()
-    yield loop
-    loop.close()
 
 
 def refuse(text: str) -> None:

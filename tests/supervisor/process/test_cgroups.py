@@ -14,8 +14,8 @@ from supervisor.process.cgroup_files import kill_leaves, members, remove_leaves
 from supervisor.process.cgroup_survey import OPT_OUT, CgroupDir, Unavailable, own_cgroup, survey, unified_mount
 from supervisor.process.cgroups import Cgroups
 from supervisor.process.spawn_limits import Confinement, limit_command
-from tests.support.doomed import collect_orphans
 from tests.support.fake_cgroups import HOST, FakeCgroups, refuse
+from tests.support.killed_host import collect_orphans
 from wire.manifest import Limits
 
 if TYPE_CHECKING:

@@ -105,8 +105,8 @@ def test_a_limit_that_cannot_be_set_is_reported_and_the_child_starts(shell: str,
     done = subprocess.run(argv, capture_output=True, timeout=PATIENCE_S, check=True)
     assert json.loads(done.stdout)["argv"] == [os.fsencode(teller).hex()]
     first, second = done.stderr.decode().splitlines()
-    assert first == "zot: could not limit open files to 1000000000000000000; goes on without"
-    assert second == f"zot: could not join the cgroup {tmp_path / 'gone'}; goes on outside"
+    assert first == "zot: could not limit open files to 1000000000000000000; continues without"
+    assert second == f"zot: could not join the cgroup {tmp_path / 'gone'}; continues outside"
 
 
 def test_it_joins_before_it_is_the_program(shell: str, teller: Path, tmp_path: Path):
@@ -168,8 +168,8 @@ def test_limits_do_not_depend_on_the_names_of_variables(teller: Path, tmp_path: 
     unset = Confinement(open_files=10**18, join_file=tmp_path / "gone" / "cgroup.procs")
     done = subprocess.run(limit_command([str(teller)], unset, ODD), capture_output=True, timeout=PATIENCE_S, check=True)
     assert done.stderr.decode().splitlines() == [
-        "zot: could not limit open files to 1000000000000000000; goes on without",
-        f"zot: could not join the cgroup {tmp_path / 'gone'}; goes on outside",
+        "zot: could not limit open files to 1000000000000000000; continues without",
+        f"zot: could not join the cgroup {tmp_path / 'gone'}; continues outside",
     ]
 
 

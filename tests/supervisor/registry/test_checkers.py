@@ -188,7 +188,7 @@ def test_an_extension_with_ever_new_hostile_schemas_is_checked_no_more():
     for number in range(BROKEN_OFF_LIMIT):
         assert court.failure([number]) == (Failure.TIMEOUT, "its process ended (exit 5)")
     pending = court.ask([BROKEN_OFF_LIMIT], None)
-    assert (pending.done, pending.reason) == (True, "the checks of 5 of its schemas had to be broken off")
+    assert (pending.done, pending.reason) == (True, "the checks of 5 of its schemas had to be stopped")
     assert not court.ask([0], None, "another").done
     court.stop()
 

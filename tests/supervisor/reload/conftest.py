@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.reloading import Folder
+from tests.support.extension_versions import Folder
 
 if TYPE_CHECKING:
     from tests.support.host import Host

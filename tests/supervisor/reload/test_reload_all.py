@@ -13,7 +13,7 @@ from supervisor.discovery.skipped_extension import SkippedExtension, SkipReason
 from supervisor.discovery.steps import no_steps
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.reload.reloader import Reloader
-from tests.support.reloading import Folder, lone, reload, slowly
+from tests.support.extension_versions import Folder, lone, reload, slowly
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.discovery.steps import no_steps
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.reload.reloader import Reloader
+from tests.support.extension_versions import Folder
 from tests.support.host import LATER, Host
-from tests.support.reloading import Folder
 from tests.support.scripted_dialect import NAME, scripted_dialect
 from wire.dialects.host_calls import SendPrompt
 

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from supervisor.discovery.steps import no_steps
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.reload.reloader import Reloader
+from tests.support.extension_versions import Folder, lone, reload, slowly
 from tests.support.host import QUICK, SOON, Host
 from tests.support.lives import is_gone
-from tests.support.reloading import Folder, lone, reload, slowly
 from wire.manifest import parse_manifest
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ def test_a_version_that_does_not_start_changes_nothing(host: Host, folder: Folde
     outcome = folder.reload()
     assert (outcome.outcome, outcome.reason) == ("kept", reason)
     log = folder.extension.log.path
-    assert host.said_of("one") == [
-        ("warning", f"reload failed: {reason}; the version that was running goes on (log: {log})")
-    ]
+    assert host.said_of("one") == [("warning", f"reload failed: {reason}; the running version stays (log: {log})")]
     assert folder.says() == before
     assert host.ask().reason == "v1"
     assert folder.extension.timeouts.hello == QUICK["hello"]
@@ -86,7 +84,7 @@ def test_a_version_that_may_not_run_is_not_started(host: Host, folder: Folder):
     folder.version("v2", env=["OPENAI_API_KEY"])
     assert folder.reload().outcome == "kept"
     assert asked == [(("OPENAI_API_KEY",), ())]
-    assert "zot ext trust one, then zot ext reload one; the version that was running" in host.said_of("one")[0][1]
+    assert "zot ext trust one, then zot ext reload one; the running version" in host.said_of("one")[0][1]
     assert folder.says()["version"] == "v1"
 
 
@@ -190,7 +188,7 @@ def test_an_extension_that_is_down_is_started_by_a_reload(host: Host, folder: Fo
     host.until(lambda: folder.extension.state is WorkerState.FAILED)
     folder.code("sys.exit(4)")
     assert folder.reload().outcome == "kept"
-    assert "it stays down as it was" in host.said_of("one")[-1][1]
+    assert "it stays down" in host.said_of("one")[-1][1]
 
 
 def test_a_stop_of_the_host_ends_all_versions_of_a_reload(host: Host, folder: Folder):

@@ -100,7 +100,7 @@ def test_a_trusted_one_runs_only_as_it_was_trusted(tmp_path: Path, change: str):
         folder.symlink_to(evil)
     why = {"env": "it now asks for GITHUB_TOKEN", "moved by a link": "never seen"}
     assert place.why_not("one").text == f"not trusted ({why.get(change, 'its files have changed')})"
-    assert before.change, "and a process that ends is not started again from there"
+    assert before.change, "and a process that ends is not restarted from there"
 
 
 def test_the_user_may_trust_it_while_the_host_runs(tmp_path: Path):
@@ -161,7 +161,7 @@ def started(place: Place) -> FoundExtension:
 
 @pytest.mark.parametrize("trusted", [True, False])
 def test_one_with_an_absolute_link_runs_once(tmp_path: Path, trusted: bool):
-    """It starts as the user has said. When it has ended, its present content was not looked at."""
+    """The extension starts as the user has said. It does not start again: its present content is unchecked."""
     elsewhere = tmp_path / "elsewhere.mjs"
     elsewhere.write_text("fine")
     place = Place(tmp_path, WHOLE if not trusted else Consent())
@@ -172,7 +172,7 @@ def test_one_with_an_absolute_link_runs_once(tmp_path: Path, trusted: bool):
     place.start()
     assert started(place).change == ""
     assert started(place).lasting_change == (
-        f"it is not started again in a run with --copilot: {folder / 'extension.mjs'} is an absolute link, and its"
+        f"it is not restarted in a run with --copilot: {folder / 'extension.mjs'} is an absolute link, and its"
         " target was not checked; put the file itself in its place"
     )
 

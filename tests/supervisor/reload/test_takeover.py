@@ -8,9 +8,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from supervisor.extension.lifecycle import WorkerState
+from tests.support.extension_versions import Folder, lone
 from tests.support.host import QUICK, Host
 from tests.support.lives import is_gone
-from tests.support.reloading import Folder, lone
+from tests.support.worker_pool import begin
 from wire import frames
 from wire.manifest import parse_manifest
 
@@ -51,8 +52,7 @@ def test_tools_and_guards_change_at_once_with_the_version(host: Host, folder: Fo
 
 def test_a_pending_call_is_answered_by_the_old_version(host: Host, folder: Folder):
     host.start()
-    answers: list[Any] = []
-    host.begin_call("hold", b"{}", answers.append)
+    answers = begin(host, "hold")
     host.until((host.folder / "one.held").exists)
     old = folder.extension.lead
     folder.version("v2", tools=("who", "hold"))
@@ -71,8 +71,7 @@ def test_a_pending_call_of_the_old_version_keeps_its_deadline(host: Host, folder
     folder.version("v1", timeouts={**QUICK, "tool_call": 0.3})
     host.found[-1] = replace(host.found[-1], manifest=parse_manifest(folder.text()))
     host.start()
-    answers: list[Any] = []
-    host.begin_call("hold", b"{}", answers.append)
+    answers = begin(host, "hold")
     folder.version("v2")
     folder.reload()
     host.until(lambda: answers)
@@ -82,8 +81,7 @@ def test_a_pending_call_of_the_old_version_keeps_its_deadline(host: Host, folder
 
 def test_a_death_of_the_old_version_fails_its_pending_call(host: Host, folder: Folder):
     host.start()
-    answers: list[Any] = []
-    host.begin_call("hold", b"{}", answers.append)
+    answers = begin(host, "hold")
     old = folder.extension.lead
     folder.version("v2")
     folder.reload()
@@ -124,8 +122,7 @@ def test_daemons_of_the_old_version_are_ended_and_those_of_the_new_one_are_not(h
 
 def test_both_versions_are_accounted_while_both_run(host: Host, folder: Folder):
     host.start()
-    answers: list[Any] = []
-    host.begin_call("hold", b"{}", answers.append)
+    begin(host, "hold")
     folder.version("v2")
     folder.reload()
     host.supervisor.sample()

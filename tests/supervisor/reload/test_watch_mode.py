@@ -10,8 +10,8 @@ from supervisor.reload.watch_mode import watch
 from wire.manifest import parse_manifest
 
 if TYPE_CHECKING:
+    from tests.support.extension_versions import Folder
     from tests.support.host import Host
-    from tests.support.reloading import Folder
 
 
 def test_files_are_not_looked_at_without_watch_mode(host: Host, folder: Folder):

@@ -314,7 +314,7 @@ def test_a_template_that_cannot_start_says_its_last_words():
         for forked in (first, second):
             error = forked.until_end()
             assert "the template ended before it was ready (exit 1): there is no module" in str(error)
-            assert "died 3 times without a fork: it is not started again" in str(error)
+            assert "died 3 times without a fork: it is not restarted" in str(error)
         with pytest.raises(SpawnError, match="there is no module sonnet"):
             dying.fork("returns")
 

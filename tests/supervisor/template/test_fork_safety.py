@@ -128,7 +128,7 @@ def test_standard_streams_are_new(template: Warm):
 
 
 def test_what_the_template_has_written_is_written_once(template: Warm):
-    """It had a text in its buffer when it began to serve."""
+    """The template had a text in its buffer when it began to serve."""
     assert template.fork("returns", b"text").until_end().code == 0
     with warm() as other:
         assert other.serving().fork("returns", b"text").until_end().code == 0
@@ -158,7 +158,7 @@ def test_a_template_that_holds_what_forks_must_not_share_is_refused(holds: str, 
         error = made.fork("returns").until_end()
         assert "UnfitError" in str(error)
         assert reason in str(error)
-        assert "it is not started again" in str(error)
+        assert "it is not restarted" in str(error)
 
 
 def test_the_command_of_a_fork_is_that_of_the_template(template: Warm):

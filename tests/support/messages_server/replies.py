@@ -1,4 +1,4 @@
-"""What the scripted server answers: replies as data, and the Messages API events that they are made of."""
+"""Answers of the scripted server: replies as data, and the Messages API events that they consist of."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def a_misspelt_field(stage: Stage) -> str:
     return started(stage, {"prompt": "a"}, {"promt": "b"})
 
 
-@situation("zot batch: …:1: the price of the model … is not known, …")
+@situation("zot batch: …:1: the price of the model … is unknown, …")
 def no_price(stage: Stage) -> str:
     return started(stage, {"prompt": "a", "model": "mine"}, flags=("--max-cost-usd", "1"))
 

@@ -17,7 +17,7 @@ situations(
         "zot: no credential for …: run zot login, set ANTHROPIC_API_KEY or …": "-p hi",
         "zot: --replay: cannot read cassette …": "-p --replay nothing.jsonl hi",
         "zot: anthropic: connection to … failed: …": "-p --base-url http://127.0.0.1:9 --api-key k hi",
-        "zot: --max-cost-usd: the price of the model … is not known, …": "-p --max-cost-usd 1 -m llama-99b hi",
+        "zot: --max-cost-usd: the price of the model … is unknown, …": "-p --max-cost-usd 1 -m llama-99b hi",
         "zot: no such command: '/nope'; …": "-p /nope",
         "… is not a length of time: write seconds (30, 1.5) or numbers with units …": "-p --timeout 5x hi",
         "no host is running; start one with zot host": "top --once",

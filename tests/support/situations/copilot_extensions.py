@@ -27,7 +27,7 @@ def with_sdk(stage: Stage) -> None:
 
 
 def started(stage: Stage, *folders: Path) -> str:
-    """What a run says of extensions that are started once each."""
+    """The stderr of a run with these extensions, each started once."""
     with_sdk(stage)
     named = [word for folder in folders for word in ("-e", folder)]
     return stage.answered("--ext-wait", "120", *named).stderr
@@ -65,7 +65,7 @@ CALLS = [tool_reply([("bash", {"command": "true"})]), DONE]
 
 
 def asked(stage: Stage, needed: tuple[str, list[Reply]]) -> str:
-    """What a run says whose model makes these replies, with an extension of this text."""
+    """The stderr of a run with an extension of this text, whose model makes these replies."""
     text, replies = needed
     with_sdk(stage)
     stage.server.add(*replies)

@@ -20,7 +20,7 @@ QUICK = {"hello": 0.5, "tool_call": 0.3, "intercept": 0.3}
 
 
 def started(stage: Stage, needed: tuple[str, dict[str, object]]) -> str:
-    """What a run says of one of the children, with these fields in its manifest."""
+    """The stderr of a run with one of the children, with these fields in its manifest."""
     child, manifest = needed
     return stage.answered("--ext-wait", "120", "-e", stage.extension(child, **manifest)).stderr
 
@@ -50,7 +50,7 @@ situations(
 
 
 def called(stage: Stage, extension: Path, tool: str, *, times: int = 1) -> str:
-    """A run whose model calls a tool of the extension. What it was told of the result may differ from the cassette."""
+    """The stderr of a run whose model calls a tool of the extension. The tool's result may differ from the cassette."""
     script = Script(stage.zot.cwd, extra={tool: ""})
     for _ in range(times):
         script.call((tool, {}), results=[("", False)])

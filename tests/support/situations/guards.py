@@ -35,7 +35,7 @@ for frame in frames():
 """
 
 
-@situation("zot: … wants a person to decide on …; refused, since nobody can be asked; …")
+@situation("zot: … wants a person to decide on …; refused, since no user can be asked; …")
 def asks(stage: Stage) -> str:
     stage.server.add(tool_reply([("bash", {"command": "rm -rf build"})]), text_reply("Done."))
     return stage.asked("--ext-wait", "120", "-e", program(stage.zot.folder, "careful", ASKS)).stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.support.hosting import Hosted
+from tests.support.host_process import Hosted
 from tests.support.situations.stage import situation
 
 if TYPE_CHECKING:

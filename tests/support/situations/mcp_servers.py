@@ -18,7 +18,7 @@ def file_of(stage: Stage, path: str = "servers.json", **entry: object) -> str:
 
 
 def faulty(stage: Stage, needed: tuple[str, dict[str, object]]) -> str:
-    """What a run says of a server with this fault, which is started once."""
+    """The stderr of a run with a server that has this fault and is started once."""
     fault, fields = needed
     command, *args = server_argv(f"faulty.py {fault}")
     file = file_of(stage, command=command, args=args, restart={"policy": "temporary"}, **fields)

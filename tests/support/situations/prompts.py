@@ -32,7 +32,7 @@ def another_prompt(stage: Stage) -> str:
 
 
 def refused(stage: Stage, needed: int) -> str:
-    """What a run says of a server that answers with this status."""
+    """The stderr of a run whose server answers with this status."""
     stage.server.add(*[http_error(needed)] * 5)
     return stage.asked().stderr
 

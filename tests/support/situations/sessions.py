@@ -31,25 +31,25 @@ def session(stage: Stage, *words: str | Path) -> str:
     return stage.zot.run("session", *words).stderr
 
 
-@situation("zot: there is no session of … to go on with: …")
+@situation("zot: there is no session of … to resume: …")
 def nothing_to_go_on_with(stage: Stage) -> str:
     return stage.answered("-c").stderr
 
 
-@situation("zot: …: another run goes on with this session; …")
+@situation("zot: …: another run uses this session; …")
 def two_runs(stage: Stage) -> str:
     with kept(stage).open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         return stage.answered("-c").stderr
 
 
-@situation("zot: …: this line cannot be read and is left out: …")
+@situation("zot: …: this line cannot be read and is skipped: …")
 def going_on_with_a_spoilt_one(stage: Stage) -> str:
     spoilt(stage)
     return stage.answered("-c").stderr
 
 
-@situation("zot: the session is not recorded any further: …")
+@situation("zot: the session is no longer recorded: …")
 def no_folder(stage: Stage) -> str:
     stage.zot.home.mkdir(exist_ok=True)
     (stage.zot.home / "sessions").write_text("a file")
@@ -83,7 +83,7 @@ def exported_twice(stage: Stage) -> str:
     return session(stage, "export", kept(stage), "-o", stage.file("page.html", "mine"))
 
 
-@situation("… lines of the session file cannot be read and are left out: …")
+@situation("… lines of the session file cannot be read and are skipped: …")
 def showing_a_spoilt_one(stage: Stage) -> str:
     path = spoilt(stage)
     with path.open("a") as file:

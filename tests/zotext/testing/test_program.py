@@ -28,7 +28,7 @@ def test_a_wait_has_a_deadline(start: Any):
     host.begin_tool("hang")
     host.wait_for(lambda: "stuck" in host.stderr)
     host.timeout_s = 0.01
-    with pytest.raises(TimeoutError, match=r"(?s)in vain for nothing.*stuck"):
+    with pytest.raises(TimeoutError, match=r"(?s)without success for nothing.*stuck"):
         host.wait_for(lambda: False, "nothing")
 
 

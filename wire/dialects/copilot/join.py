@@ -223,7 +223,7 @@ def _instructions(message: Any, remarks: list[Message]) -> str:
     else:
         text = content or ""
         if (size := len(text.strip().encode("utf-8", "replace"))) > LIMIT:
-            remarks.append(Remarked(f"its systemMessage has {size} bytes; the model is told the first {LIMIT}"))
+            remarks.append(Remarked(f"its systemMessage has {size} bytes; the model gets the first {LIMIT}"))
         return cut_instructions(text)
     remarks.append(Remarked(fault))
     return ""
@@ -269,14 +269,14 @@ def _tools(listed: Any, remarks: list[Message]) -> dict[str, CopilotTool]:
     for each in objects(listed)[:LISTED]:
         name = each.get("name")
         if not isinstance(name, str) or not name:
-            remarks.append(Warned("tool without a name", "a tool is left out: it has no name"))
+            remarks.append(Warned("tool without a name", "a tool is skipped: it has no name"))
             continue
         shown = one_line(name, NAME_SHOWN)
         if name in found:
             remarks.append(Warned(f"tool {shown}", f"it has two tools called {shown!r}; the last one is used"))
         tool = _tool(name, each)
         if tool is None:
-            remarks.append(Warned(f"tool {shown}", f"tool {shown!r} is left out: its parameters are no JSON Schema"))
+            remarks.append(Warned(f"tool {shown}", f"tool {shown!r} is skipped: its parameters are no JSON Schema"))
             continue
         if tool.is_terminal:
             remarks.append(Remarked(f"tool {shown!r} has isTerminal, which has no effect here"))
@@ -308,5 +308,5 @@ def _commands(listed: Any, remarks: list[Message]) -> tuple[frames.RegisterComma
         if isinstance(name, str) and name:
             found[name] = frames.RegisterCommand(name, string(each.get("description")) or None)
         else:
-            remarks.append(Warned("command without a name", "a command is left out: it has no name"))
+            remarks.append(Warned("command without a name", "a command is skipped: it has no name"))
     return tuple(found.values())

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 QUOTED = 80
 """Maximum number of characters that are shown of an unknown kind."""
-NOT_ASKED = "its permission handler could not ask anyone"
+NOT_ASKED = "its permission handler could not ask a user"
 ASKED = "the extension wants a person to decide"
 _MANAGEMENT = frozenset({"extensions_manage", "extensions_reload"})
 _APPROVED = frozenset(

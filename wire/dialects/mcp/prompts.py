@@ -22,11 +22,11 @@ def registration(server: str, prompt: Any) -> tuple[str, frames.RegisterCommand]
     """Returns the server's own name and the command of one prompt, or why it is left out. Never raises."""
     if not isinstance(prompt, dict):
         why = f"it is {kind_of(prompt)}, not an object"
-        return Warned(f"prompt {why}", f"a prompt is left out: {why}")
+        return Warned(f"prompt {why}", f"a prompt is skipped: {why}")
     name = prompt.get("name")
     if not isinstance(name, str) or not name:
         why = "it has no name" if name in (None, "") else f"its name is {kind_of(name)}, not a string"
-        return Warned(f"prompt {why}", f"a prompt is left out: {why}")
+        return Warned(f"prompt {why}", f"a prompt is skipped: {why}")
     said = string(prompt.get("description")) or string(prompt.get("title"))
     words = _usage(prompt)
     return name, frames.RegisterCommand(public_name(server, name), " ".join(filter(None, (said, words))) or None)

@@ -123,15 +123,15 @@ def _description(tool: dict[str, Any], hints: dict[str, Any], faults: list[str])
     """Returns the description for the model, else a title, which servers write for people."""
     said = tool.get("description")
     if said is not None and not isinstance(said, str):
-        faults.append(f"its description is {kind_of(said)}, not a string; left out")
+        faults.append(f"its description is {kind_of(said)}, not a string; ignored")
     return string(said) or string(tool.get("title")) or string(hints.get("title")) or None
 
 
 def _leave_out(server: str, tool: Any, why: str) -> Warned:
     name = string(tool.get("name")) if isinstance(tool, dict) else ""
     if not name:
-        return Warned(f"tool {why}", f"a tool is left out: {why}")
-    return Warned(f"tool {public_name(server, name)}", f"tool {_quote(name)} is left out: {why}")
+        return Warned(f"tool {why}", f"a tool is skipped: {why}")
+    return Warned(f"tool {public_name(server, name)}", f"tool {_quote(name)} is skipped: {why}")
 
 
 def _quote(name: str) -> str:

@@ -100,5 +100,5 @@ export function watchEvents(joined) {
 function explained(error) {
   if (!process.stdin.readableEnded && !process.stdin.destroyed) throw error;
   notify("zot.unsent");
-  throw new Error("session.send: the run has ended: it takes no prompts any more", { cause: error });
+  throw new Error("session.send: the run has ended: it takes no more prompts", { cause: error });
 }

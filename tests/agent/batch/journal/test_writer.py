@@ -1,4 +1,4 @@
-"""What is told is on the disk, and nothing else is told."""
+"""The writer tells of a record once it is on the disk, and never before."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_a_refusal_is_not_relayed_and_the_request_is_sent_again(batch, tmp_path)
 
 
 def test_a_request_that_may_be_sent_a_moment_after_it_was_looked_at_is_sent(batch, monkeypatch):
-    """Nothing else happens in a batch whose only requests wait: the timer has to be set by the same look."""
+    """All requests of the batch wait, so no other event comes: the look that finds a wait has to set the timer."""
     ready = []
 
     def may_send(_throttle, now, _estimate):

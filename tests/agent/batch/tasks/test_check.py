@@ -1,4 +1,4 @@
-"""What tasks name is looked at before anything starts, each thing once."""
+"""The files and folders that tasks name are checked before anything starts, each of them once."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_what_cannot_be_used_is_told_with_its_line(folder, field, value, fault):
         ({"env": {"ZOT_HOST_TOKEN": "1"}}, "env: ZOT_HOST_TOKEN is set by zot itself: leave it out"),
         ({"provider": "antropic"}, "provider: 'antropic' is not one of"),
         ({"provider": "replay"}, "provider: 'replay' needs a cassette: set `replay` to its file"),
-        ({"model": "odd", "max_cost_usd": 1}, "the price of the model 'odd' is not known, so max_"),
+        ({"model": "odd", "max_cost_usd": 1}, "the price of the model 'odd' is unknown, so max_"),
     ],
 )  # fmt: skip
 def test_values_that_cannot_be_used_are_told(folder, fields, fault):
@@ -92,8 +92,8 @@ def test_a_cassette_and_a_provider_exclude_each_other(folder):
     ("run", "batch"), [({}, {"max_cost_usd": 2}), ({}, {"task_max_cost_usd": 2}), ({"max_cost_usd": 2}, {})]
 )
 def test_every_budget_needs_a_price(folder, run, batch):
-    assert "the price of the model 'odd' is not known" in said(folder, run, batch, model="odd")
-    assert "the price of the model 'odd' is not known" in said(folder, {**run, "model": "odd"}, batch)
+    assert "the price of the model 'odd' is unknown" in said(folder, run, batch, model="odd")
+    assert "the price of the model 'odd' is unknown" in said(folder, {**run, "model": "odd"}, batch)
     assert said(folder, {**run, "model": "odd"}, batch, model="claude-opus-5") == ""
     assert said(folder, run, batch) == "", "the default model has one"
 

@@ -1,4 +1,4 @@
-"""What a digest tells apart."""
+"""Changes of a task that change its digest, and changes that do not."""
 
 from __future__ import annotations
 

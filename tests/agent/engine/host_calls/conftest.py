@@ -27,7 +27,7 @@ class Ran:
     model: ScriptedModel
     headless: Headless
     notes: list[Any] = field(init=False)
-    """What the extensions told in notes, as JSON."""
+    """The messages of the extensions' notes, read as JSON."""
 
     def __post_init__(self) -> None:
         self.notes = [json.loads(record.message) for record in self.of(events.ExtNotify)]
@@ -37,7 +37,7 @@ class Ran:
 
     @property
     def users(self) -> list[tuple[str, str]]:
-        """Who has sent each prompt, and the first text in it."""
+        """The sender of each prompt (empty: the user) and the first text in it."""
         return [
             ("" if message.extension is events.msgspec.UNSET else message.extension, message.content[0].text)
             for message in self.of(events.UserMessage)

@@ -1,4 +1,4 @@
-"""What an extension learns and changes by its calls: each from a real process, during a run."""
+"""The answers and effects of an extension's calls, each made by a real process during a run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CALL = ("t1", "ask", {})
 @pytest.fixture
 def ask(run, tmp_path):
     def asking(*calls, **options):
-        """What the process was told, and the run."""
+        """The welcome of the process, the values of the answers to its calls, and the run."""
         ran = run(says("", CALL), says("Done."), programs={"asks": ASKS.format(calls=list(calls))}, **options)
         (result,) = ran.of(events.ToolResult)
         assert not result.is_error, result
@@ -135,7 +135,7 @@ def test_a_switch_of_the_model_holds_from_the_next_request_on_and_the_user_sees_
 
 def test_a_model_without_a_price_is_refused_within_a_budget_in_dollars(ask):
     _, answers, _ = ask(("SwitchModel", {"model": "other"}), max_cost_usd=1.0, model="claude-sonnet-5-5")
-    assert "the price of the model 'other' is not known" in answers[0]["reason"]
+    assert "the price of the model 'other' is unknown" in answers[0]["reason"]
 
 
 def test_a_reload_is_refused_unless_the_agent_may_reload(ask):

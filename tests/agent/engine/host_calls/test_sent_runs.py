@@ -50,7 +50,7 @@ def test_what_an_extension_sends_as_it_hears_that_the_agent_is_idle_is_not_lost(
 def test_prompts_without_end_end_at_ten(run):
     replies = [says(str(number)) for number in range(11)]
     ran = run(*replies, programs={"endless": SENDS_WHEN_IDLE.format(count=1000)})
-    why = "extensions have sent 10 prompts already, and no more are taken"
+    why = "extensions have sent 10 prompts already, and no more are accepted"
     assert len(ran.users) == 11
     assert ran.result.status == "ok"
     assert ran.warnings("endless") == [f"a prompt that it sends is refused: {why}"]
@@ -316,7 +316,7 @@ for kind, host in heard():
 
 
 def test_a_prompt_of_one_that_says_it_is_still_at_work_is_not_lost(run):
-    """It ends its work longer after the last prompt than one that says nothing is waited for."""
+    """The extension works for longer than zot waits for an extension that does not say so."""
     program = """\
 import time
 hello(events=["idle"])

@@ -1,4 +1,4 @@
-"""What an extension hears of prompts: who has sent them, when none waits any more, and why something ended."""
+"""Events that an extension receives: who sent a prompt, when no prompt waits, and why something ended."""
 
 from __future__ import annotations
 

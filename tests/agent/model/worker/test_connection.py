@@ -1,4 +1,4 @@
-"""What the SDK's decoder gets to read of a stream."""
+"""The bounds that a stream is held to before the SDK's decoder reads it."""
 
 from __future__ import annotations
 

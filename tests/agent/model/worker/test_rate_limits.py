@@ -1,4 +1,4 @@
-"""What the headers of an answer say of rate limits, and that the worker reports it to those who ask."""
+"""Rate limits are read from the headers of an answer, and the worker reports them if asked to."""
 
 from __future__ import annotations
 

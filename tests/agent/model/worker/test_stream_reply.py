@@ -90,7 +90,7 @@ WHOLE = message_events(
 
 
 def fault_of(events: list[Any]) -> str:
-    """What is wrong with a reply, or "". Whatever comes of it, all lines are such as the host takes."""
+    """The fault of a reply, or "" if it has none. The host takes every line of it in both cases."""
     reply, fault = StreamedReply(), ""
     lines: list[dict[str, Any]] = []
     try:

@@ -1,4 +1,4 @@
-"""What the model worker sends for a reply, against a server that speaks the real protocol."""
+"""The lines that the model worker sends for a reply of a server that speaks the real protocol."""
 
 from __future__ import annotations
 

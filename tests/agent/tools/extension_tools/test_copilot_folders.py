@@ -94,7 +94,7 @@ def test_what_a_person_has_trusted_goes_on_as_it_was(project: Project, how: str)
         SCAFFOLD, lambda: trust(project), "extensions_reload", attack, "extensions_reload", GREET
     )
     why = "it now asks for GITHUB_TOKEN" if how == "manifest" else "its files have changed"
-    assert told.endswith(f"- my-tool: not reloaded: not trusted ({why}); {TRUST}; the version that was running goes on")
+    assert told.endswith(f"- my-tool: not reloaded: not trusted ({why}); {TRUST}; the running version stays")
     assert said == "Hello, Ada!"
 
 
@@ -109,4 +109,4 @@ def test_one_that_fails_is_told_with_its_reason(project: Project):
     assert made
     assert "- my-tool: not started: it exited before its hello (exit 1)" in told
     assert "no key here" in told
-    assert "- my-tool (project): failed, is started again soon: " in listed
+    assert "- my-tool (project): failed, is restarted soon: " in listed

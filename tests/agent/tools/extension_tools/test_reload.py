@@ -81,7 +81,7 @@ def test_a_changed_guard_goes_on_as_it_was(project: Project, consent: dict[str, 
         **consent,
     )
     waits = f"not trusted ({before}); a person has to look at it, and run in a terminal: zot ext trust guard"
-    assert told.endswith(f"- guard: not reloaded: {waits}; the version that was running goes on")
+    assert told.endswith(f"- guard: not reloaded: {waits}; the running version stays")
     assert refused == "v1"
     assert listed == (
         "1 Copilot extension:\n"
@@ -128,7 +128,7 @@ def test_a_process_that_ends_is_not_started_again_from_what_nobody_has_seen(proj
         guard = supervisor.find("guard")
         kill(guard)
         supervisor.loop.run_until(lambda: guard.account.restarts == 1, supervisor.loop.clock() + PATIENCE_S)
-        assert guard.is_up, "unchanged it is started again"
+        assert guard.is_up, "unchanged it is restarted"
         (folder / "x.py").write_text(project.program("guard", "v2"))
         kill(guard)
         supervisor.loop.run_until(lambda: guard.is_given_up, supervisor.loop.clock() + PATIENCE_S)
@@ -210,7 +210,7 @@ def test_a_version_that_fails_is_told_with_its_reason_and_shown_with_its_log(pro
         ("extensions_manage", {"operation": "inspect", "name": "bed"}),
     )
     assert "- bad: not reloaded: it exited before its hello (exit 1)" in told
-    assert told.endswith("; the version that was running goes on")
+    assert told.endswith("; the running version stays")
     lines = shown.splitlines()
     assert lines[0] == "bad (project)"
     assert lines[2:5] == [f"folder: {folder}", "tools: bad", "guards: none"]
@@ -269,5 +269,5 @@ def test_an_abort_ends_a_reload_that_waits(project: Project):
         look()
         result = engine.prompt("go", abort)
         assert (result.status, ran) == (Status.INTERRUPTED, ["extensions_reload"])
-        assert engine.supervisor.find("slow").is_up, "the version that was running goes on"
+        assert engine.supervisor.find("slow").is_up, "the running version stays"
     assert ran == ["extensions_reload"]

@@ -62,7 +62,7 @@ def test_a_reload_tells_each_outcome_with_the_next_step():
         "- b: started; new tools: new",
         f"- c d: not started: not trusted (never seen); {trust} 'c d'",
         "- e: not started: it exited before its hello",
-        f"- f: not reloaded: not trusted (its files have changed); {trust} f; the version that was running goes on",
+        f"- f: not reloaded: not trusted (its files have changed); {trust} f; the running version stays",
         "- g: stopped: its folder is gone",
     ]
     assert len(lines) == 9

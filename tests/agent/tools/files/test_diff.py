@@ -89,7 +89,7 @@ def test_the_diff_tells_the_new_text(
         shown_new = "".join(line[1:] for line in lines if line[0] in " +")
         assert shown_old in old_side
         assert shown_new in new_side
-        # What lies before the hunk is the same on both sides, so hunks are found in order.
+        # The lines before a hunk are the same on both sides, so hunks are found in order.
         skipped = next(
             n
             for n in range(len(old_side) + 1)

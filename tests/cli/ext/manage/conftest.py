@@ -8,7 +8,7 @@ from supervisor.discovery.found_extension import Scope
 from supervisor.install.install import install
 from supervisor.install.installed_extension import ExtensionFolders
 from supervisor.install.source import LocalSource
-from tests.support.installing import source
+from tests.support.install_sources import source
 
 
 @pytest.fixture

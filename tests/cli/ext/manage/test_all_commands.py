@@ -7,8 +7,8 @@ import os
 import pytest
 
 from supervisor.discovery.found_extension import Scope
-from tests.support.forked import run
-from tests.support.installing import manifest_in, source
+from tests.support.install_sources import manifest_in, source
+from tests.support.zot_fork import run
 
 EVERY = ("list", "info guard", "install .", "update", "remove guard -y", "enable guard", "disable guard")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.copilot_folders import copilot_extension, fake_sdk, put_on_path, write_node
-from tests.support.forked import run
+from tests.support.zot_fork import run
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What an extension has done to its folder, or what a source is like, breaks no command."""
+"""No command breaks, whatever an extension has done to its folder and whatever a source contains."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 
 from supervisor.home.delete_tree import delete
 from supervisor.install.tree import DEEPEST
-from tests.support.forked import run
 from tests.support.hostile_tree import deep, hostile
-from tests.support.installing import commit, contents, repository
+from tests.support.install_sources import commit, contents, repository
+from tests.support.zot_fork import run
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from cli.ext.manage.install import erase_line
-from tests.support.forked import run
 from tests.support.git_server import GitServer, command_lines
-from tests.support.installing import commit, git, repository, source
+from tests.support.install_sources import commit, git, repository, source
+from tests.support.zot_fork import run
 
 
 def test_json_of_an_install_and_a_removal(zot, made):
@@ -63,7 +63,7 @@ def test_a_link_needs_a_folder(zot):
 
 @pytest.fixture
 def github(zot):
-    """What git finds under https://github.com/me; nothing of it is on the network."""
+    """The folder in which git looks for https://github.com/me, without the network."""
     folder = zot.folder / "github" / "me"
     config = zot.folder / "gitconfig"
     config.write_text(f'[url "file://{folder.parent}/"]\n\tinsteadOf = https://github.com/\n')

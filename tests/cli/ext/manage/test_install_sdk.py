@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.forked import run
+from tests.support.zot_fork import run
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import os
 
 from cli.ext.manage.list import _print_table
 from supervisor.install.installed_extension import installed_extensions
-from tests.support.forked import run
-from tests.support.installing import shelves, source
+from tests.support.install_sources import shelves, source
+from tests.support.zot_fork import run
 
 
 def test_an_empty_list_is_said_on_stderr(zot):

@@ -7,7 +7,7 @@ import pty
 
 import pytest
 
-from tests.support.forked import run
+from tests.support.zot_fork import run
 
 
 @pytest.mark.parametrize(("answer", "said"), [("y", "removed "), ("n", "aborted"), ("", "aborted")])

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.support.forked import run
-from tests.support.installing import source
+from tests.support.install_sources import source
+from tests.support.zot_fork import run
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import pty
 
-from tests.support.forked import run
-from tests.support.installing import source
+from tests.support.install_sources import source
+from tests.support.zot_fork import run
 
 
 def test_update_asks_before_an_extension_gets_more_of_the_environment(zot, made, installed):

@@ -6,19 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.loop.loop import Loop
 from tests.support.batch_written import WrittenBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
-
-@pytest.fixture
-def loop() -> Iterator[Loop]:
-    loop = Loop()
-    yield loop
-    loop.close()
+    from supervisor.loop.loop import Loop
 
 
 @pytest.fixture

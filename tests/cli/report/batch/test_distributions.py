@@ -28,9 +28,9 @@ def test_zeros_have_a_bar_of_their_own():
 
 
 def test_a_cost_that_is_not_known_is_said_and_is_not_zero():
-    made = distribution("Cost", [0.5, 0.5], dollars, "The cost of 1 task is not known")
+    made = distribution("Cost", [0.5, 0.5], dollars, "The cost of 1 task is unknown")
     assert made["bars"] == [("$0.5 to $0.707", 2)]
-    assert made["aside"] == "The cost of 1 task is not known"
+    assert made["aside"] == "The cost of 1 task is unknown"
     assert distribution("Time", [], elapsed)["bars"] == []
 
 

@@ -184,9 +184,9 @@ def test_model_outcome_tokens_and_cost_are_facts_of_the_run(file):
     run = stats.Run(STARTED, "s1", "anthropic", "claude-x", 2, 900, 80, 100, 50, 0.0123)
     cut = dict(read(file, run, sample(1, {}), run).facts)
     assert cut["model"] == "claude-x (anthropic)"
-    assert cut["outcome"] == "not known: the recording ends before the run"
+    assert cut["outcome"] == "unknown: the recording ends before the run"
     assert cut["model use"] == "2 turns, 1,050 tokens read, 100 of them from the cache, 80 written, $0.0123"
     ended = msgspec.structs.replace(run, status="timeout", exit_code=7, reason="it took longer than 9 s", cost_usd=None)
     whole = dict(read(file, sample(1, {}), run, ended).facts)
     assert whole["outcome"] == "timeout (exit 7): it took longer than 9 s"
-    assert whole["model use"].endswith("cost not known")
+    assert whole["model use"].endswith("cost unknown")

@@ -45,7 +45,7 @@ def test_an_extension_that_comes_later_has_used_all_since_the_line_before():
 
 
 def test_lines_that_are_too_close_are_one_point():
-    """What a process used last is only known after its end."""
+    """The last use of a process is only known after its end."""
     found = use_of((0, 0.0), (1, 0.2), (1.01, 0.3))
     assert list(found.times) == [0, 1.01]
     assert found.tracks["a"].cpu_percent[1] == pytest.approx(100 * 0.3 / 1.01)

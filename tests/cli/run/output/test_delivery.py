@@ -1,4 +1,4 @@
-"""What a run leaves on stdout, in its files, and as its exit status."""
+"""The results of a run: its stdout, its files and its exit status."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_a_summary_says_what_a_reader_of_a_job_asks():
 | cost | $0.5 at list price |
 | duration | 12.3 s |
 | session | <code>ab-12</code> |
-| go on with it | <code>zot -r ab-12 -p &#34;…&#34;</code> in <code>&#47;work</code> |
+| resume it | <code>zot -r ab-12 -p &#34;…&#34;</code> in <code>&#47;work</code> |
 
 **Answer**
 

@@ -17,19 +17,35 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def running(tmp_path):
-    """`running("workbench", version="oldest")`: a host with this extension, in a folder of its own."""
+    """`running("workbench", version="oldest")`: a host with this extension, in a folder of its own. With `text` the
+    extension is this program."""
     with ExitStack() as stack:
         started = 0
 
-        def run(name, version="newest", **options):
+        def run(name="", version="newest", *, text="", **options):
             nonlocal started
             started += 1
             folder = tmp_path / f"run-{started}"
             folder.mkdir()
             file = name if hasattr(name, "parent") else extension(name)
+            if text:
+                file = tmp_path / "extension.mjs"
+                file.write_text(text)
             return stack.enter_context(CopilotHost(file, options.pop("sdk", None) or sdk(version), folder, **options))
 
         yield run
+
+
+@pytest.fixture
+def joined(running):
+    """The same, once the extension has joined."""
+
+    def run(*name, **options):
+        host = running(*name, **options)
+        host.joined()
+        return host
+
+    return run
 
 
 @pytest.fixture
@@ -48,7 +64,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cli_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """That of the Copilot CLI."""
+    """The home of the Copilot CLI: not made yet."""
     monkeypatch.setenv("COPILOT_HOME", str(tmp_path / "copilot"))
     return tmp_path / "copilot"
 

@@ -95,20 +95,18 @@ def test_a_path_may_have_any_characters(running, tmp_path, version, name):
 
 @pytest.mark.slow
 @BOTH
-def test_a_linked_file_finds_what_lies_beside_the_real_one(running, tmp_path, version):
+def test_a_linked_file_finds_what_lies_beside_the_real_one(joined, tmp_path, version):
     (tmp_path / "linked").mkdir()
     link = tmp_path / "linked" / "extension.mjs"
     link.symlink_to(extension("imports-beside"))
-    host = running(link, version)
-    host.joined()
+    host = joined(link, version)
     assert host.call("lazy")["result"] == "loaded late, from lib/lazy.mjs"
 
 
 @pytest.mark.slow
 @BOTH
-def test_all_exports_of_both_entries_are_there(running, tmp_path, version):
-    host = running("imports-main", version)
-    host.joined()
+def test_all_exports_of_both_entries_are_there(joined, tmp_path, version):
+    host = joined("imports-main", version)
     names = json.loads(host.call("names")["result"])
     for entry, file in (("main", "index"), ("extension", "extension")):
         listing = tmp_path / f"{entry}.mjs"
@@ -120,34 +118,29 @@ def test_all_exports_of_both_entries_are_there(running, tmp_path, version):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("chosen", "beside"), [("newest", "oldest"), ("oldest", "newest")])
-def test_an_sdk_in_the_project_does_not_get_in_between(running, tmp_path, chosen, beside):
+def test_an_sdk_in_the_project_does_not_get_in_between(joined, tmp_path, chosen, beside):
     """The one that was chosen is used, whatever lies beside the extension; `require()` finds the one beside it."""
     place = tmp_path / "project" / ".github" / "extensions"
     place.mkdir(parents=True)
     (tmp_path / "project" / "node_modules").symlink_to(sdk(beside).parents[1])
-    host = running(copied("imports-main", place / "it"), chosen)
-    host.joined()
+    host = joined(copied("imports-main", place / "it"), chosen)
     names = json.loads(host.call("names")["result"])
     assert ("defineFactory" in names["main"]) is (chosen == "newest")
-    other = running(copied("uses-require", place / "other"), chosen)
-    other.joined()
+    other = joined(copied("uses-require", place / "other"), chosen)
     assert other.call("required")["result"] == "by require"
 
 
 @pytest.mark.slow
-def test_a_part_of_the_sdk_that_is_no_entry_is_refused_by_node(running, tmp_path):
-    file = tmp_path / "extension.mjs"
-    file.write_text('import "@github/copilot-sdk/dist/client.js";\n')
-    host = running(file)
+def test_a_part_of_the_sdk_that_is_no_entry_is_refused_by_node(running):
+    host = running(text='import "@github/copilot-sdk/dist/client.js";\n')
     assert host.exited() == 1
     assert "ERR_PACKAGE_PATH_NOT_EXPORTED" in host.stderr
 
 
 @pytest.mark.slow
-def test_an_sdk_behind_a_link(running, tmp_path):
+def test_an_sdk_behind_a_link(joined, tmp_path):
     (tmp_path / "sdk").symlink_to(sdk())
-    host = running("minimal", sdk=tmp_path / "sdk")
-    host.joined()
+    host = joined("minimal", sdk=tmp_path / "sdk")
     assert host.end() == 0
 
 
@@ -155,9 +148,8 @@ def test_an_sdk_behind_a_link(running, tmp_path):
 
 
 @EACH_SDK
-def test_what_an_extension_writes_to_stdout_is_not_in_between_its_messages(running, version):
-    host = running("noisy", version)
-    host.joined()
+def test_what_an_extension_writes_to_stdout_is_not_in_between_its_messages(joined, version):
+    host = joined("noisy", version)
     for turn in range(10):
         answer = host.call("noise", {"text": "é", "times": 5000}, f"call-{turn}")
         assert answer["result"] == "é" * 5000
@@ -172,9 +164,8 @@ def test_what_an_extension_writes_to_stdout_is_not_in_between_its_messages(runni
 
 @pytest.mark.slow
 @BOTH
-def test_noise_past_the_streams_of_node_leaves_the_messages_whole(running, version):
-    host = running("writes-descriptor", version)
-    host.joined()
+def test_noise_past_the_streams_of_node_leaves_the_messages_whole(joined, version):
+    host = joined("writes-descriptor", version)
     assert host.call("noise")["result"] == "done"
     assert host.end() == 0
     assert host.noise == b"before the join\nwithout an end of linefrom a program\n"
@@ -182,22 +173,19 @@ def test_noise_past_the_streams_of_node_leaves_the_messages_whole(running, versi
 
 @pytest.mark.slow
 @BOTH
-def test_a_huge_result_comes_whole(running, version):
-    host = running("huge-result", version)
-    host.joined()
+def test_a_huge_result_comes_whole(joined, version):
+    host = joined("huge-result", version)
     assert len(host.call("huge", {"size": 5_000_000})["result"]) == 5_000_000
     assert host.call("small", call_id="2")["result"] == "small"
 
 
 @pytest.mark.slow
 @BOTH
-def test_a_flood_and_a_second_join_which_is_refused(running, version):
-    host = running("floods", version)
-    host.joined()
+def test_a_flood_and_a_second_join_which_is_refused(joined, version):
+    host = joined("floods", version)
     assert host.call("flood", {"what": "both", "times": 300})["result"] == "flooded"
     host.run_until(lambda: len(host.asked("session.send")) == len(host.asked("session.log")) == 300)
-    twice = running("joins-twice", version)
-    twice.joined()
+    twice = joined("joins-twice", version)
     assert twice.call("first_join")["result"].startswith("joinSession() was called before")
     assert len(twice.asked("session.resume")) == 1
 
@@ -208,30 +196,26 @@ def test_a_flood_and_a_second_join_which_is_refused(running, version):
 @pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("name", ["minimal", "workbench", "guide-session"])
-def test_a_plain_extension_ends_with_its_stdin(running, version, name):
-    host = running(name, version)
-    host.joined()
+def test_a_plain_extension_ends_with_its_stdin(joined, version, name):
+    host = joined(name, version)
     assert (host.end(), host.stderr) == (0, "")
 
 
 @pytest.mark.slow
 @BOTH
-def test_a_top_level_that_waits_does_not_make_the_end_a_failure(running, tmp_path, version):
-    file = tmp_path / "extension.mjs"
-    file.write_text(
-        'import { joinSession } from "@github/copilot-sdk/extension";\n'
-        "const session = await joinSession();\nawait new Promise((resolve) => session.on('never', resolve));\n"
+def test_a_top_level_that_waits_does_not_make_the_end_a_failure(joined, version):
+    host = joined(
+        version=version,
+        text='import { joinSession } from "@github/copilot-sdk/extension";\n'
+        "const session = await joinSession();\nawait new Promise((resolve) => session.on('never', resolve));\n",
     )
-    host = running(file, version)
-    host.joined()
     assert (host.end(), host.stderr) == (0, "")
 
 
 @pytest.mark.slow
 @BOTH
-def test_timers_keep_it_alive_and_sigterm_ends_it(running, version):
-    host = running("keeps-alive", version)
-    host.joined()
+def test_timers_keep_it_alive_and_sigterm_ends_it(joined, version):
+    host = joined("keeps-alive", version)
     host.process.stdin.close()
     host.terminate()
     assert host.exited() == -15
@@ -239,9 +223,8 @@ def test_timers_keep_it_alive_and_sigterm_ends_it(running, version):
 
 @pytest.mark.slow
 @BOTH
-def test_one_that_ignores_sigterm(running, version):
-    host = running("ignores-sigterm", version)
-    host.joined()
+def test_one_that_ignores_sigterm(joined, version):
+    host = joined("ignores-sigterm", version)
     host.terminate()
     host.run_until(lambda: host.request("zot.ping", {}) and "not now" in host.stderr)
     assert host.call("stubborn")["result"] == "stubborn"
@@ -259,9 +242,8 @@ def test_one_that_ignores_sigterm(running, version):
         ("exits-in-call", "leave", 3, ""),
     ],
 )
-def test_an_end_in_a_call(running, version, name, tool, status, words):
-    host = running(name, version)
-    host.joined()
+def test_an_end_in_a_call(joined, version, name, tool, status, words):
+    host = joined(name, version)
 
     def refuse(_params):
         raise RefusedError("Unhandled method session.mode.get")
@@ -274,9 +256,8 @@ def test_an_end_in_a_call(running, version, name, tool, status, words):
 
 @pytest.mark.slow
 @BOTH
-def test_a_hook_that_never_returns_holds_up_nothing_else(running, version):
-    host = running("slow-hook", version)
-    host.joined()
+def test_a_hook_that_never_returns_holds_up_nothing_else(joined, version):
+    host = joined("slow-hook", version)
     host.write({"id": 99, "method": "hooks.invoke", "params": {"sessionId": "session-1", "hookType": "preToolUse",
                 "input": {"timestamp": 1, "cwd": "/", "toolName": "bash", "toolArgs": {}}}})  # fmt: skip
     host.begin_call("slow")

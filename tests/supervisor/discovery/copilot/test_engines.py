@@ -46,7 +46,7 @@ def with_demand(folder, demand):
 
 
 def test_an_sdk_that_asks_for_a_newer_node(running, tmp_path):
-    """It may work all the same: so the log says it, and what ends the start."""
+    """The SDK may work with an older Node too: the log names the demand, and the reason if the start fails."""
     asks = "@github/copilot-sdk 1.0.0 asks for Node >=99, and this is v"
     package = with_demand(tmp_path, ">=99")
     works = running(copilot_extension(tmp_path, "works", JOINS) / "extension.mjs", sdk=package)

@@ -51,9 +51,8 @@ def test_a_variable_that_is_there_is_not_missing(running, version):
 
 @pytest.mark.slow
 @BOTH
-def test_prompts_logs_events_and_the_workspace(running, version):
-    host = running("workbench", version)
-    host.joined()
+def test_prompts_logs_events_and_the_workspace(joined, version):
+    host = joined("workbench", version)
     host.begin_call("bench_send_and_wait", {"prompt": "What is 2+2?"})
     assert host.awaited("session.send")["prompt"] == "What is 2+2?"
     host.tell("assistant.message", {"messageId": "m", "content": "4"})
@@ -81,9 +80,8 @@ def test_prompts_logs_events_and_the_workspace(running, version):
 
 
 @EACH_SDK
-def test_handlers_that_fail(running, version):
-    host = running("rejects", version)
-    host.joined()
+def test_handlers_that_fail(joined, version):
+    host = joined("rejects", version)
     assert host.hook("preToolUse", toolName="edit", toolArgs={}) == {"zotHookError": "input.toolArgs.path is undefined"}
     assert host.hook("postToolUse") == {"zotHookError": "a text"}
     assert host.hook("userPromptSubmitted") == {"zotHookError": "undefined"}
@@ -95,9 +93,8 @@ def test_handlers_that_fail(running, version):
 
 @pytest.mark.slow
 @BOTH
-def test_an_output_that_json_cannot_hold_is_answered(running, version):
-    host = running("wrong-outputs", version)
-    host.joined()
+def test_an_output_that_json_cannot_hold_is_answered(joined, version):
+    host = joined("wrong-outputs", version)
     answer = host.hook("preToolUse", toolName="bash", toolArgs={"wrong": "no JSON"})
     assert "BigInt" in answer["zotHookError"]
     assert host.hook("preToolUse", toolName="bash", toolArgs={"wrong": "a text"}) == "deny", "the host's to refuse"
@@ -105,9 +102,8 @@ def test_an_output_that_json_cannot_hold_is_answered(running, version):
 
 @pytest.mark.slow
 @BOTH
-def test_the_guides_examples(running, version):
-    host = running("guide-hooks", version)
-    host.joined()
+def test_the_guides_examples(joined, version):
+    host = joined("guide-hooks", version)
     prompt = {"prompt": "loud words"}
     assert host.hook("userPromptSubmitted", **prompt) == {"modifiedPrompt": "WORDS"}
     assert host.hook("userPromptSubmitted", prompt="urgent!")["additionalContext"] == "Answer in bullet points."
@@ -125,15 +121,13 @@ def test_the_guides_examples(running, version):
     error = {"error": "overloaded", "errorContext": "model_call", "recoverable": True}
     assert host.hook("errorOccurred", **error) == {"errorHandling": "retry", "retryCount": 2}
 
-    tools = running("guide-tools", version)
-    tools.joined()
+    tools = joined("guide-tools", version)
     assert tools.awaited("session.log")["message"] == "Extension ready"
     assert tools.call("guide_greet", {"who": "you"}, "1")["result"] == "Hello, you"
     assert tools.call("guide_run", {"command": "echo out; exit 3"}, "2")["result"].startswith("Error: ")
     assert tools.call("guide_throw", call_id="3")["error"] == "as the guide says"
 
-    session = running("guide-session", version)
-    session.joined()
+    session = joined("guide-session", version)
     session.tell("tool.execution_complete", {"toolCallId": "1", "toolName": "bash", "success": True, "result": "ok"})
     assert session.awaited("session.log", level="warning")["message"].startswith('first tool: {"toolName":"bash"')
     session.tell("user.message", {"content": "review"})
@@ -173,13 +167,12 @@ def test_a_join_that_the_host_refuses_ends_the_process_with_the_reason(running, 
 
 @pytest.mark.slow
 @BOTH
-def test_a_join_after_one_that_the_host_has_refused_says_why_there_is_none(running, version, tmp_path):
-    file = tmp_path / "extension.mjs"
-    file.write_text(
-        'import { joinSession } from "@github/copilot-sdk/extension";\n'
-        "try { await joinSession({}); } catch { await joinSession({ tools: [] }); }\n"
+def test_a_join_after_one_that_the_host_has_refused_says_why_there_is_none(running, version):
+    host = running(
+        version=version,
+        text='import { joinSession } from "@github/copilot-sdk/extension";\n'
+        "try { await joinSession({}); } catch { await joinSession({ tools: [] }); }\n",
     )
-    host = running(file, version)
 
     def refuse(_params):
         raise RefusedError("the name is taken")
@@ -210,11 +203,8 @@ session.on("session.error", async () => { throw new Error("nobody takes it"); })
 
 @pytest.mark.slow
 @BOTH
-def test_the_host_is_told_of_work_that_handlers_of_events_have_begun(running, version, tmp_path):
-    file = tmp_path / "extension.mjs"
-    file.write_text(WORKS)
-    host = running(file, version)
-    host.joined()
+def test_the_host_is_told_of_work_that_handlers_of_events_have_begun(joined, version):
+    host = joined(version=version, text=WORKS)
 
     def working():
         return [each["handlers"] for each in host.asked("zot.working")]
@@ -239,11 +229,8 @@ def test_the_host_is_told_of_work_that_handlers_of_events_have_begun(running, ve
 
 @pytest.mark.slow
 @BOTH
-def test_a_timer_that_is_cleared_is_told_as_over(running, version, tmp_path):
-    file = tmp_path / "extension.mjs"
-    file.write_text(WORKS)
-    host = running(file, version)
-    host.joined()
+def test_a_timer_that_is_cleared_is_told_as_over(joined, version):
+    host = joined(version=version, text=WORKS)
     host.tell("assistant.turn_start", {"turnId": "0"})
     host.run_until(lambda: len(host.asked("zot.working")) == 2)
     assert [each["handlers"] for each in host.asked("zot.working")] == [1, 0]

@@ -151,7 +151,7 @@ def test_what_its_sdk_runs_on_is_trusted_together_with_it(find, of_project, proj
 
 
 def test_a_folder_that_holds_the_extension_is_no_sdk(find, of_project, project, home, trust_all):
-    """Such a folder is not hashed: it is all of the project."""
+    """The folder is not hashed: it is the whole project."""
     folder = copilot_extension(of_project, "notes")
     package = fake_sdk(project / "model")
     shutil.copytree(package, project, dirs_exist_ok=True)

@@ -45,11 +45,8 @@ await new Promise(() => {});
 
 @pytest.mark.slow
 @BOTH
-def test_handlers_go_on_as_without_zot(running, version, tmp_path):
-    file = tmp_path / "extension.mjs"
-    file.write_text(HABITS)
-    host = running(file, version)
-    host.joined()
+def test_handlers_go_on_as_without_zot(joined, version):
+    host = joined(version=version, text=HABITS)
     host.tell("user.message", {"content": "go"})
     assert host.awaited("session.log")["message"] == "the timer has function"
     # Work that a command leaves for soon counts as work of its handler.
@@ -73,8 +70,6 @@ def test_handlers_go_on_as_without_zot(running, version, tmp_path):
 
 @pytest.mark.slow
 @BOTH
-def test_a_module_that_never_ends_and_has_timers_of_its_own_has_started(running, version, tmp_path):
-    file = tmp_path / "extension.mjs"
-    file.write_text(NEVER_ENDS)
-    host = running(file, version)
+def test_a_module_that_never_ends_and_has_timers_of_its_own_has_started(running, version):
+    host = running(version=version, text=NEVER_ENDS)
     host.run_until(lambda: [each for each in host.received if each["method"] == "zot.started"])

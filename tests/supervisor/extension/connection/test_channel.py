@@ -141,7 +141,7 @@ def test_what_never_says_ready_is_ready_at_the_deadline(stand):
     stand.connect("hello", "tool a")
     stand.after(3.0)
     assert stand.extension.state is WorkerState.READY
-    late = "has not listed all that it offers within 3 s of its hello; going on with what it has listed"
+    late = "has not listed all that it offers within 3 s of its hello; using what it has listed"
     assert stand.host.said_of("desk") == [("warning", late)]
 
 

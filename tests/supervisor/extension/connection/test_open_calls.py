@@ -85,7 +85,7 @@ def test_each_call_is_answered_once(stand, handler):
 def test_a_key_in_use_is_no_second_call(stand, handler):
     stand.say("want a one", "want a two")
     assert handler.calls == [("desk", SendPrompt("one"))]
-    assert "asks its host for SendPrompt under a key that is in use" in stand.host.log("desk")
+    assert "asks its host for SendPrompt with an id that is in use" in stand.host.log("desk")
     handler.answers[0].give(1)
     assert stand.take() == b"given a 1\n"
 

@@ -21,7 +21,7 @@ def test_a_late_answer_is_not_taken_for_the_next_one(host: Host):
     host.start()
     assert host.call("late").failure is Failure.TIMEOUT
     assert host.text("late") == "answer to 2"
-    assert "an answer to '1', which nobody waits for" in host.log("answers_late")
+    assert "an answer to '1', which no request waits for" in host.log("answers_late")
 
 
 def test_junk_between_frames_is_skipped(host: Host):

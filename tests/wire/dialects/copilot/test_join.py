@@ -51,8 +51,8 @@ def test_of_two_tools_with_one_name_the_last_is_used_as_the_sdk_does():
 @pytest.mark.parametrize(
     ("tools", "said"),
     [
-        ([{"description": "x"}], "a tool is left out: it has no name"),
-        ([tool("a", parameters=5)], "tool 'a' is left out: its parameters are no JSON Schema"),
+        ([{"description": "x"}], "a tool is skipped: it has no name"),
+        ([tool("a", parameters=5)], "tool 'a' is skipped: its parameters are no JSON Schema"),
         ({"name": "a"}, "its tools are an object, not a list; none is registered"),
         ([tool("a", isTerminal=True)], "tool 'a' has isTerminal, which has no effect here"),
     ],
@@ -184,7 +184,7 @@ def test_what_is_appended_is_cut_and_the_log_says_so():
     found = read(systemMessage={"content": "é" * 1500 + "\n"})
     (text,) = told(found)
     assert (2040 < len(text.encode()) <= 2048, text[-3:]) == (True, "é …")
-    assert texts(found) == ["its systemMessage has 3000 bytes; the model is told the first 2048"]
+    assert texts(found) == ["its systemMessage has 3000 bytes; the model gets the first 2048"]
     assert texts(read(systemMessage={"content": "é" * 1024})) == []
 
 

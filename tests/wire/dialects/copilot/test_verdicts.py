@@ -136,7 +136,7 @@ def test_what_the_handler_rejects_is_blocked(decision: dict):
 
 def test_nobody_to_ask_is_a_question():
     response = after_hook(None, {"kind": "user-not-available"})
-    assert response == GuardAnswer("c1", GuardVerdict(VerdictKind.ASK, "its permission handler could not ask anyone"))
+    assert response == GuardAnswer("c1", GuardVerdict(VerdictKind.ASK, "its permission handler could not ask a user"))
     response = after_hook(
         {"permissionDecision": "ask", "permissionDecisionReason": "hm"}, {"kind": "user-not-available"}
     )

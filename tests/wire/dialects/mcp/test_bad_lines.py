@@ -290,7 +290,7 @@ def test_a_list_of_many_nothings_is_refused_and_the_server_goes_on():
     talk.answer("initialize", initialized())
     talk.answer("prompts/list", {"prompts": []})
     warned, ready = talk.answer("tools/list", {"tools": [{}] * PARTS_LIMIT, "nextCursor": "x"})
-    assert "more than 200000 parts; going on without tools" in warned.text
+    assert "more than 200000 parts; continuing without tools" in warned.text
     assert ready == frames.Ready()
 
 

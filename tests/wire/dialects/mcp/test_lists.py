@@ -118,13 +118,13 @@ def test_one_bad_tool_costs_only_itself():
 def test_a_bad_list_is_told_and_leaves_the_server_ready(result: object):
     warned, ready = greeted().answer("tools/list", result)
     assert warned.text.startswith("tools/list: ")
-    assert "going on without tools" in warned.text
+    assert "continuing without tools" in warned.text
     assert ready == frames.Ready()
 
 
 def test_a_refused_list_is_told():
     warned, ready = greeted().refuse("tools/list", -32601, "Method not found")
-    assert warned.text == "tools/list: MCP error -32601: Method not found; going on without tools"
+    assert warned.text == "tools/list: MCP error -32601: Method not found; continuing without tools"
     assert ready == frames.Ready()
 
 
@@ -196,7 +196,7 @@ def test_a_failed_new_list_keeps_the_tools():
     talk.hear(CHANGED)
     talk.wait_until_due()
     (warned,) = talk.refuse("tools/list", -32603, "busy")
-    assert "going on with 1 tools" in warned.text
+    assert "continuing with 1 tools" in warned.text
     talk.call("7", "mcp__desk__a")
 
 

@@ -48,7 +48,7 @@ def test_a_prompt_is_a_command(prompt: dict, command: frames.RegisterCommand):
     ],
 )
 def test_a_prompt_that_cannot_be_used_is_left_out(bad: Any, why: str):
-    assert registration("s", bad) == Warned(f"prompt {why}", f"a prompt is left out: {why}")
+    assert registration("s", bad) == Warned(f"prompt {why}", f"a prompt is skipped: {why}")
 
 
 # --- arguments --------------------------------------------------------------------------------------------------

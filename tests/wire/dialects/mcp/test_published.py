@@ -23,7 +23,7 @@ FOLDER = Path(__file__).with_name("published")
 SERVERS = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(FOLDER.glob("*.json"))}
 EVERYTHING = SERVERS["everything"]
 LEFT_OUT = {"everything": ["simulate-research-query"]}
-"""It can only be called as a task."""
+"""Tools that can only be called as a task, by server."""
 READ_ONLY = {"everything": 9, "filesystem": 10, "memory": 3, "sequential-thinking": 1}
 
 

@@ -114,19 +114,19 @@ def test_a_title_stands_for_a_missing_description(members: dict, description: st
 @pytest.mark.parametrize(
     ("bad", "key", "text"),
     [
-        (5, "tool it is a number, not an object", "a tool is left out: it is a number, not an object"),
-        (None, "tool it is null, not an object", "a tool is left out: it is null, not an object"),
-        ({}, "tool it has no name", "a tool is left out: it has no name"),
+        (5, "tool it is a number, not an object", "a tool is skipped: it is a number, not an object"),
+        (None, "tool it is null, not an object", "a tool is skipped: it is null, not an object"),
+        ({}, "tool it has no name", "a tool is skipped: it has no name"),
         ({"name": ["t"]}, "tool its name is a list, not a string",
-         "a tool is left out: its name is a list, not a string"),
-        ({"name": ""}, "tool its name is empty", "a tool is left out: its name is empty"),
+         "a tool is skipped: its name is a list, not a string"),
+        ({"name": ""}, "tool its name is empty", "a tool is skipped: its name is empty"),
         (tool(execution={"taskSupport": "required"}), "tool mcp__s__t",
-         "tool 't' is left out: it can only be called as a task (execution.taskSupport is \"required\"), "
+         "tool 't' is skipped: it can only be called as a task (execution.taskSupport is \"required\"), "
          "which zot does not do"),
-        (tool(inputSchema=[]), "tool mcp__s__t", "tool 't' is left out: its inputSchema is a list, not an object"),
-        (tool(inputSchema=True), "tool mcp__s__t", "tool 't' is left out: its inputSchema is true, not an object"),
+        (tool(inputSchema=[]), "tool mcp__s__t", "tool 't' is skipped: its inputSchema is a list, not an object"),
+        (tool(inputSchema=True), "tool mcp__s__t", "tool 't' is skipped: its inputSchema is true, not an object"),
         (tool(name="a\x1b[2Jb", inputSchema=""), "tool mcp__s__a__2Jb",
-         "tool 'ab' is left out: its inputSchema is a string, not an object"),
+         "tool 'ab' is skipped: its inputSchema is a string, not an object"),
     ],
 )  # fmt: skip
 def test_a_tool_that_cannot_be_used_is_named_with_the_reason(bad: Any, key: str, text: str):
@@ -146,9 +146,9 @@ def test_bad_tools_cost_only_themselves():
     assert {name: raw for name, (raw, _) in found.tools.items()} == {"mcp__s__a": "a", "mcp__s__c_d": "c.d"}
     assert found.tools["mcp__s__c_d"][1].name == "mcp__s__c_d"
     assert [warning.text for warning in found.warnings] == [
-        "a tool is left out: it is a number, not an object",
-        "tool 'b' is left out: its inputSchema is a number, not an object",
-        "tool 'c.d': its description is a number, not a string; left out",
+        "a tool is skipped: it is a number, not an object",
+        "tool 'b' is skipped: its inputSchema is a number, not an object",
+        "tool 'c.d': its description is a number, not a string; ignored",
     ]
 
 
@@ -157,8 +157,8 @@ def test_of_equal_names_the_first_stays():
     ((raw, frame),) = found.tools.values()
     assert (raw, frame.description) == ("a.b", "1")
     assert [warning.text for warning in found.warnings] == [
-        "tool 'a_b' is left out: 'a.b' has the same name, mcp__s__a_b",
-        "tool 'a.b' is left out: the server lists it twice",
+        "tool 'a_b' is skipped: 'a.b' has the same name, mcp__s__a_b",
+        "tool 'a.b' is skipped: the server lists it twice",
     ]
 
 
@@ -191,7 +191,7 @@ def test_the_user_chooses_among_the_tools(options: dict, names: list[str]):
 def test_a_bad_tool_that_is_not_wanted_is_not_told():
     assert listed(tool(name="a", inputSchema=5), exclude_tools=["a"]) == ToolList({}, ())
     assert listed(tool(name="a"), tool(name="a"), include_tools=["b", "a"]).warnings == (
-        Warned("tool mcp__s__a", "tool 'a' is left out: the server lists it twice"),
+        Warned("tool mcp__s__a", "tool 'a' is skipped: the server lists it twice"),
         Warned("include_tools b", "include_tools names 'b', which the server does not have; it has a"),
     )
     (warning,) = listed(exclude_tools=["x*"]).warnings

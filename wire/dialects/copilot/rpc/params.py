@@ -113,7 +113,7 @@ def prompt_of(send: Send) -> SendPrompt:
 
 
 def without_effect(send: Send) -> Sequence[str]:
-    """Returns the names of parameters without an effect: the prompt waits its turn, and files are sent whole."""
+    """Returns the names of parameters without an effect: the prompt is queued, and files are sent whole."""
     unused = [
         name
         for name in _UNUSED

@@ -125,7 +125,7 @@ class ServerPrompts:
                 continue
             name, frame = read
             if frame.name in current:
-                yield Warned(f"prompt {frame.name}", f"prompt {name[:80]!r} is left out: another one has its name")
+                yield Warned(f"prompt {frame.name}", f"prompt {name[:80]!r} is skipped: another one has its name")
                 continue
             if len(current) == OFFERS or (frame.name not in self._frames and len(self._frames) == OFFERS):
                 yield Warned("prompts", f"it has more than {OFFERS} prompts; the first {OFFERS} are used")
@@ -247,7 +247,7 @@ class Lists:
 
     def _kept(self, kind: Purpose) -> str:
         member, count = self._lists[kind].offers.member, len(self._lists[kind].offers)
-        return f"going on with {count} {member}" if count else f"going on without {member}"
+        return f"continuing with {count} {member}" if count else f"continuing without {member}"
 
     def answered(self, kind: Purpose, result: Raw | UnsetType, now: float) -> Received:
         """Takes a page."""

@@ -14,7 +14,7 @@ from tests.support.patience import PATIENCE_S
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.hosting import Hosted
+    from tests.support.host_process import Hosted
 
 PROGRAM = """
 held = []
@@ -44,7 +44,7 @@ LIMITS = {"processes": 3, "breaches": 1}
 
 
 def everything(parent: Path, name: str = "all", **manifest: Any) -> Path:
-    """The extension; it is ended and started again when it has more than three processes."""
+    """The extension; it is ended and restarted when it has more than three processes."""
     script = parent / f"{name}.py"
     script.write_text(source(PROGRAM).replace("NAME", name))
     argv = [sys.executable, "-I", "-S", str(script)]

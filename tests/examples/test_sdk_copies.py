@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from tests.examples.vendored import COPIES, ROOT, files
+from tests.examples.sdk_copies import COPIES, ROOT, files
 from tests.support.zot_process import Zot
 
 
 @pytest.mark.parametrize("copy", COPIES, ids=lambda copy: str(copy.relative_to(ROOT)))
 def test_the_copy_is_the_sdk(copy):
-    assert files(copy) == files(COPIES[copy]), "run make setup, or python -m tests.examples.vendored"
+    assert files(copy) == files(COPIES[copy]), "run make setup, or python -m tests.examples.sdk_copies"
 
 
 @pytest.mark.parametrize("name", ["todo", "scratchpad"])

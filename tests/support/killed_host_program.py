@@ -1,9 +1,9 @@
 """A host for tests, to be killed: keeps a record, has a reaper, and starts children of all kinds until it dies.
 
-Usage: doomed_host.py FOLDER TOKEN MARK KIND,… PAUSE_S. Says its reaper's pid in the first line, and the pid of each
-child in one of its own. What the children start can be known by MARK in their command lines. On standard input:
-`note PID STARTED`, `other PID STARTED` and `forget PID STARTED` are passed on to the reaper, `fork` makes a copy that
-holds its pipe, `name` has it say the reaper's pid again.
+Usage: killed_host_program.py FOLDER TOKEN MARK KIND,… PAUSE_S. It says its reaper's pid in the first line, and the pid
+of each child in a line of its own. All processes that the children start have MARK in their command lines. On standard
+input: `note PID STARTED`, `other PID STARTED` and `forget PID STARTED` are passed on to the reaper, `fork` makes a copy
+that holds its pipe, `name` has it say the reaper's pid again.
 """
 
 from __future__ import annotations

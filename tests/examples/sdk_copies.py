@@ -1,8 +1,8 @@
-"""The copies of the SDKs inside of examples: an installed extension is its folder and nothing else, so what it imports
-has to be in there.
+"""The copies of the SDKs inside of examples: an installed extension is its folder and nothing else, so the folder
+has to contain the SDK that the extension imports.
 
-`make setup` makes that of the Python SDK, and `python -m tests.examples.vendored` that of the TypeScript SDK, which is
-committed.
+`make setup` makes the copy of the Python SDK, and `python -m tests.examples.sdk_copies` the copy of the TypeScript SDK,
+which is committed.
 """
 
 from __future__ import annotations

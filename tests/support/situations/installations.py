@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tests.support.hosting import Hosted
-from tests.support.installing import source
+from tests.support.host_process import Hosted
+from tests.support.install_sources import source
 from tests.support.situations.stage import situation
 
 if TYPE_CHECKING:

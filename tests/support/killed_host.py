@@ -18,7 +18,7 @@ from tests.support.patience import PATIENCE_S
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PROGRAM = Path(__file__).with_name("doomed_host.py")
+PROGRAM = Path(__file__).with_name("killed_host_program.py")
 VISIBLE = ",".join(
     (
         "plain", "stubborn", "daemon", "gone", "left behind", "scrubbed in a session", "scrubbed", "busy", "stopped",
@@ -27,8 +27,8 @@ VISIBLE = ",".join(
 """All kinds of children except the one that only a cgroup leaf can hold."""
 
 
-class Doomed:
-    """A running `doomed_host.py`."""
+class KilledHost:
+    """A running `killed_host_program.py`."""
 
     def __init__(self, folder: Path, kinds: str = VISIBLE, pause_s: float = 0.0, *, leaves: bool = False) -> None:
         self.folder = folder

@@ -1,5 +1,0 @@
-"""`zot batch` as a process, with a scripted server."""
-
-from tests.support.zot_fixtures import server, zot
-
-__all__ = ["server", "zot"]

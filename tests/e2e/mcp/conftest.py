@@ -1,6 +1,0 @@
-"""`zot` as a process, a scripted server, and compiled children."""
-
-from tests.support.compiled_children import compiled
-from tests.support.zot_fixtures import server, zot
-
-__all__ = ["compiled", "server", "zot"]
