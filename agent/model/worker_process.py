@@ -130,7 +130,7 @@ class ModelWorker:
             self.kill()
 
     def send_once_ready(self, line: bytes) -> None:
-        """Like `send`, but a worker that dies or is killed before it is ready has not got the request."""
+        """Sends a request as soon as the worker is ready; never if the worker dies or is killed before."""
         if self.is_ready:
             self.send(line)
         else:

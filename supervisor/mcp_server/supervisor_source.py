@@ -133,7 +133,7 @@ class SupervisorSource(StartingSource):
 
 class _Ended:
     def cancel(self, reason: str) -> None:
-        """There is nothing to cancel."""
+        """Does nothing: the call has ended."""
 
 
 def _failure_text(extension: str, tool: str, answer: ToolAnswer) -> str:

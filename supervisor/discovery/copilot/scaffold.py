@@ -53,8 +53,8 @@ await session.log("{name} is ready", {{ ephemeral: true }});
 
 
 class ScaffoldError(Exception):
-    """Nothing was written. The text is one line: what is wrong and what to do; `is_usage` says that another name or
-    another place would do."""
+    """Nothing was written. The text is one line: what is wrong and what to do. `is_usage` is True if the user can mend
+    it with another name or another place."""
 
     def __init__(self, text: str, *, is_usage: bool = False) -> None:
         super().__init__(text)
