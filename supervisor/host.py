@@ -74,7 +74,7 @@ class HostEvent:
     """One line for a person."""
     level: EventLevel = "info"
     extension: str = ""
-    """Whom it is about; empty for the host itself."""
+    """The extension that it is about; empty for the host itself."""
     fields: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -128,8 +128,8 @@ class Host:
         self._extensions = tuple(extensions)
         is_within = kind == "mcp" and START in os.environ
         self._mcp = McpFiles(Path(self.cwd), tuple(mcp_configs), only_named=is_within)
-        """In a `zot mcp serve` that a host of ours runs, only files that are named: its own entry may be in one of the
-        others, and it would run itself without end."""
+        """Only named files in a `zot mcp serve` that another host of ours runs: one of the other files may have its own
+        entry, and it would start itself without end."""
         self._discover_more = discover_more
         self._told: set[tuple[str, str]] = set()
         self._stats_file: StatsFile | None = None
@@ -251,7 +251,7 @@ class Host:
         if self._watching is not None:
             self._watching.stop()
         try:
-            # An extension that has not said hello by now is not missed: whoever wanted the host has asked it to stop.
+            # No notice about extensions without a hello by now: the user of the host has asked it to stop.
             self.supervisor.stop(at_once=self.phase is HostPhase.CUT_SHORT, wanted_all=False)
         finally:
             if self.phase is not HostPhase.CUT_SHORT:

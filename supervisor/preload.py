@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 def preload() -> None:
-    """Imports it; takes some milliseconds the first time. Raises `OSError` and `ImportError`."""
+    """Imports these modules, in some milliseconds the first time. Raises `OSError` and `ImportError`."""
     import difflib  # noqa: F401  (names that come close to a wrong one)
 
     from supervisor.discovery import trust_store  # noqa: F401  (reloads)
@@ -16,8 +16,8 @@ def preload() -> None:
 
 
 def preload_dialects() -> None:
-    """Imports the modules that the first extension of each dialect needs, which takes 20 ms. Only hosts do it before
-    there is one: of a run, a reload that finds the first one imports it, or says why it cannot."""
+    """Imports the modules that the first extension of each dialect needs, which takes 20 ms. Only hosts do so in
+    advance: in a run, the reload that finds the first extension imports them, or says why it cannot."""
     from supervisor.discovery.copilot import manifest  # noqa: F401
     from supervisor.discovery.mcp import entry_hash, servers  # noqa: F401
     from wire.dialects.table import MODULES, find_dialect

@@ -1,4 +1,4 @@
-"""The figures of a host and its extensions that surfaces show: each query once, as structs of the wire.
+"""The figures of a host and its extensions, as structs of the wire: one query for all surfaces that show them.
 
 The control socket, the rpc server, the MCP server and the agent only rename and encode the answers. Figures are from a
 sample that is at most `FRESH_S` old.
@@ -33,7 +33,7 @@ def names(supervisor: Supervisor) -> tuple[str, ...]:
 
 
 def skipped_extensions(supervisor: Supervisor) -> tuple[SkippedExtension, ...]:
-    """The extensions of this user that were found and not started, though the user may count on them."""
+    """Extensions that were found and not started, although the user may rely on them."""
     return tuple(
         SkippedExtension(
             valid_text(each.name),
@@ -82,7 +82,7 @@ def extension_stats(supervisor: Supervisor) -> dict[str, ExtensionStats]:
 
 
 def status(supervisor: Supervisor, name: str) -> ExtensionStatus:
-    """All that one screen tells of an extension. Raises `UnknownNameError`."""
+    """The facts of one screen about an extension. Raises `UnknownNameError`."""
     extension = supervisor.find(name)
     _sample_if_old(supervisor)
     now = supervisor.loop.clock()

@@ -132,7 +132,7 @@ class Supervisor:
         self._processes.open()
 
     def set_model(self, model: str) -> None:
-        """From now on extensions that start are told that this is the model."""
+        """Sets the model that extensions get from now on when they start."""
         self._context.set_model(model)
 
     def start(self, found: Iterable[FoundExtension], env: Environment, data: Path | None = None) -> None:
@@ -276,8 +276,8 @@ class Supervisor:
         return CommandInFlight(self.loop, owned, args, self.panels, done)
 
     def round_trip(self, extensions: Iterable[Extension], done: Callable[[], None], within_s: float) -> None:
-        """Pings the lead, which gets the events, of each extension that can be pinged. `done` is called once, in a
-        later pass: when all that they had written before is handled, or after `within_s` seconds."""
+        """Pings the lead of each extension that can be pinged: the lead gets the events. `done` is called once, in a
+        later pass: when all earlier output of the leads is handled, or after `within_s` seconds."""
         asked = [lead for lead in {each.lead for each in extensions} if lead.state.is_up and lead.can_ping]
         RoundTrip(self.loop, [lead.channel.round_trips for lead in asked], done, within_s)
 

@@ -1,4 +1,4 @@
-"""Errors of cassettes. Messages name the file and say what to do."""
+"""Errors of cassettes. Messages name the file and the remedy."""
 
 from __future__ import annotations
 

@@ -6,14 +6,14 @@
 | `{{home}}` | the home directory |
 | `{{zot_home}}` | `$ZOT_HOME` |
 | `{{repository}}` | the root of the repository |
-| `{{log1}}`, `{{log2}}`… | files that hold the whole of an output that was cut, as the request names them |
+| `{{log1}}`, `{{log2}}`… | files with the whole text of a cut output, as the request names them |
 | `{{date}}` | the date in the system prompt (requests only) |
 | `{{time}}` | the duration of a command in the result of bash (requests only) |
 | `{{lit:cwd}}`… | a text that was `{{cwd}}`… from the start |
 
 A run gives a name to the last three of these directories only if its system prompt names a file in them.
 
-Except for these paths, the model's text does not change. Directories are replaced as whole path components, so a
+Apart from these paths, the model's text does not change. Directories are replaced as whole path components, so a
 neighbour of the working directory (`/work-old` beside `/work`) stays as it is.
 """
 
@@ -34,9 +34,9 @@ Json = dict[str, Any]
 _LOG = re.compile(r"/zot-(?:bash-[0-9a-f]+\.log|result-[0-9a-f]+\.txt)(?!\w)")
 """Files of `agent.tools.shell.full_log` and of `agent.tools.extension_result`."""
 PATH_LENGTH = 4096
-"""Characters of the path of a log at most."""
+"""Maximum of the path of a log in characters."""
 PATH_PARTS = 64
-"""Names in the path of a log at most."""
+"""Maximum of names in the path of a log."""
 _LOG_NAME = re.compile(r"log\d+")
 _NOT_IN_A_PATH = frozenset(" \t\r\n\"'\\")
 _DATE = re.compile(r"^(Current date: )\d{4}-\d{2}-\d{2}$", re.MULTILINE)
@@ -60,7 +60,7 @@ class PlaceholderNames:
     """The placeholders of one exchange, with their values on this machine."""
 
     def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
-        """`values` has for each name the texts that its placeholder replaces. Playing restores the first of them."""
+        """`values`: for each name, the texts that its placeholder replaces. Playing restores the first one."""
         self._values = {name: texts[0] for name, texts in values.items()}
         self._plain = _Encoder(values, lambda text: {text})
         self._json = _Encoder(values, lambda text: {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]})
@@ -69,8 +69,8 @@ class PlaceholderNames:
     def of(
         cls, params: Mapping[str, Any], *, cwd: str, home: str | None, places: Mapping[str, str] | None = None
     ) -> PlaceholderNames:
-        """The names for a request and its reply; `places` has further directories by their names. The root directory
-        gets no name, because every path starts with it."""
+        """The names for a request and its reply. `places`: further directories by name. The root directory gets no
+        name, because every path starts with it."""
         values: dict[str, list[str]] = {}
         for name, directory in {"cwd": cwd, "home": home, **(places or {})}.items():
             paths = [] if directory is None else [directory.rstrip("/"), os.path.realpath(directory)]
@@ -83,7 +83,7 @@ class PlaceholderNames:
         return cls(values)
 
     def request(self, params: Mapping[str, Any]) -> Json:
-        """The parameters as they go into a cassette."""
+        """The parameters for a cassette."""
         request = {key: self._encode_value(value) for key, value in params.items() if key != "cache_control"}
         if isinstance(system := request.get("system"), list):
             request["system"] = [_replace_date(_unmark(block)) for block in system]
@@ -94,7 +94,7 @@ class PlaceholderNames:
         return request
 
     def recorded(self, reply: Iterable[Mapping[str, Any]]) -> list[Json]:
-        """The lines of a reply as they go into a cassette."""
+        """The lines of a reply for a cassette."""
         lines: list[Json] = []
         for stream, group in groupby(reply, _stream):
             if stream is None:
@@ -194,7 +194,7 @@ class _Encoder:
         return ["".join(parts) for parts in encoded]
 
     def _find(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """The places to replace: start, end and placeholder, in order. A log wins over a directory that it is in."""
+        """The places to replace: start, end and placeholder, in order. A log wins over a directory around it."""
         logs = deque(self._logs_in(text)) if self._logs else deque()
         position = 0
         for match in self._pattern.finditer(text):
@@ -206,8 +206,8 @@ class _Encoder:
         yield from logs
 
     def _logs_in(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """The known logs. Looks from the end of each name back to where its path may begin: a search for all paths
-        would take the product of their number, their length and that of the text."""
+        """The known logs. Looks back from the end of each name to possible beginnings of its path: a search for all
+        paths would take time in proportion to their number, their length and that of the text."""
         position = 0
         for match in _LOG.finditer(text):
             lowest, start, known = max(position, match.end() - PATH_LENGTH), match.end(), None
@@ -226,7 +226,7 @@ class _Encoder:
 
 
 def _stream(line: Mapping[str, Any]) -> tuple[str, str | None] | None:
-    """The type and the call of the text that the line is a piece of; None for a line that is not a piece."""
+    """The type and the call id of the text that the line is a piece of; None if it is no piece."""
     return (line["type"], line.get("call_id")) if "delta" in line else None
 
 
@@ -273,8 +273,8 @@ def _unmark(block: Json) -> Json:
 
 
 def _logs(text: str) -> Iterator[str]:
-    """The paths of the log files that a text names. None begins before the end of the one before it, so that the work,
-    and all paths together, are no longer than the text."""
+    """The paths of the log files in a text. They do not overlap, so that the work, and all paths together, are not
+    longer than the text."""
     read = 0
     for match in _LOG.finditer(text):
         start = match.start()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 VERSION = 1
 SHOWN_DIFFERENCES = 5
 REQUEST_DEPTH = 254
-"""Levels of nesting of a recorded request: the most that can be written."""
+"""Maximum depth of a recorded request: deeper ones cannot be written."""
 _DATE_AND_FOLDER = re.compile(r"\n\nCurrent date: \{\{date\}\}\nCurrent working directory: [^\n]*")
 
 
@@ -63,8 +63,8 @@ class CassettePlayer:
         places: Mapping[str, str] | None = None,
         explain: Explain | None = None,
     ) -> CassettePlayer:
-        """Reads and checks a whole cassette. `explain` gets a recorded request and one that differs, and returns why
-        and what to do; "" if it does not know. Raises CassetteError, which names the file and the line."""
+        """Reads and checks a whole cassette. `explain` gets a recorded request and a different one, and returns the
+        cause and the remedy; "" if unknown. Raises CassetteError, which names the file and the line."""
         file = Path(path)
         try:
             data = file.read_bytes()
@@ -79,7 +79,7 @@ class CassettePlayer:
 
     @property
     def remaining(self) -> int:
-        """The number of recorded exchanges that were not played yet."""
+        """The number of recorded exchanges that are not yet played."""
         return len(self._exchanges) - self._played
 
     def next(self, params: Mapping[str, Any]) -> list[Json]:
@@ -114,9 +114,9 @@ class CassettePlayer:
 
 
 def _comparison_form(request: Json) -> Json:
-    """The canonical request as it is held against another one: its system prompt is one block that ends with the date
-    and the folder, and names files by their paths in the working folder. Recordings of earlier versions have one block,
-    the date before what extensions say, and such files by their whole paths."""
+    """The canonical request in the form for comparisons: its system prompt is one block that ends with the date and the
+    folder, and names files by their paths in the working folder. Recordings of earlier versions have one block with the
+    date before the texts of extensions, and the whole paths of such files."""
     system = request.get("system")
     if not isinstance(system, list) or not all(isinstance(block, dict) for block in system):
         return request
@@ -172,11 +172,11 @@ def _problem(record: Any) -> str | None:
     return problem_of_reply(record.get("reply"))
 
 
-# --- how two requests differ --------------------------------------------------------------------------------
+# --- differences of two requests ----------------------------------------------------------------------------
 
 
 CONTEXT = 30
-"""Characters that are shown before the first difference of two long texts; twice as many are shown after it."""
+"""The characters shown before the first difference of two long texts; after it, twice the number."""
 
 
 class _Absent:

@@ -1,4 +1,4 @@
-"""Writes a cassette while a run goes on. An interrupted run leaves its complete exchanges."""
+"""Writes a cassette during a run. An interrupted run leaves its complete exchanges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines of a reply, as the model worker writes them and cassettes keep them, and the check of each."""
+"""The lines of a reply in the output of the model worker and in cassettes, and the check of each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Meta
 Tokens = Annotated[int, Meta(ge=0, le=10**12)]
 Seconds = Annotated[float, Meta(ge=0, le=10**9)]
 QUOTED = 60
-"""Characters of a value that a problem quotes."""
+"""Maximum of a quoted value in characters."""
 
 
 class Counts(msgspec.Struct):
@@ -38,12 +38,12 @@ class ToolCallBlock(msgspec.Struct, tag="tool_call"):
 
 
 class RateLimit(msgspec.Struct):
-    """One limit of the provider, as the headers of an answer tell it."""
+    """One limit of the provider, from the headers of an answer."""
 
     limit: Tokens
     remaining: Tokens
     reset_s: Seconds | None = None
-    """Seconds until all of it is there again."""
+    """Seconds until the limit is fully available again."""
 
 
 class Limits(msgspec.Struct):
@@ -115,7 +115,7 @@ class Retry(msgspec.Struct, tag="retry"):
     reason: str
     status: int | None
     unanswered: bool = False
-    """As in `Error`, of the try before the pause."""
+    """As in `Error`, for the try before the pause."""
 
 
 class Ready(msgspec.Struct, tag="ready"):
@@ -151,7 +151,7 @@ def _problem(value: Any, kind: Any) -> str | None:
 
 
 def _in_words(value: Any, fault: str) -> str:
-    """msgspec's error, with the value that it is about."""
+    """msgspec's error together with the wrong value."""
     from wire.field_errors import explain, fault_steps
 
     said = explain(Final, fault)

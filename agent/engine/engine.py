@@ -1,7 +1,7 @@
 """The engine: one project, one model, one session. Starts the extensions, the model and the tools, carries out prompts
 one after another, and stops everything together.
 
-Its callers, a headless run among them, own the process: signals, descriptors, timeouts.
+Its callers, such as a headless run, own the process: signals, descriptors, timeouts.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ if TYPE_CHECKING:
 
 
 class Engine:
-    """Runs prompts with the extensions and the model that `options` name: `start` once, then `prompt` and `compact` as
-    often as you like, one at a time, then `stop` and `close`.
+    """Runs prompts with the extensions and the model of `options`: call `start` once, then `prompt` and `compact` any
+    number of times, one at a time, then `stop` and `close`.
 
-    Each call that waits takes an `Abort` of its own, which ends that call and nothing else. `on_show` gets the notes
+    Each call that waits takes its own `Abort`, which ends that call only. `on_show` gets the notes
     and panels of extensions as records.
     """
 
@@ -72,7 +72,7 @@ class Engine:
         owns_process: bool,
         session: OpenedSession | None = None,
     ) -> None:
-        """With `session`, the conversation goes on."""
+        """`session`: the session to resume; None for a new one."""
         self._options = options
         self._event_writer = event_writer
         self._notices = notices
@@ -95,11 +95,11 @@ class Engine:
         self.host_calls = HostCalls(self, on_notice=notices.notice)
         self.meanwhile: MeanwhileWork | None = None  # of the slash command in `prompt`
         self._running: Abort | None = None
-        """Ends the prompt that runs."""
+        """The abort of the running prompt; None if none runs."""
         self._end_reason: SessionEnd | None = None
         self._run: Run | None = None
         self._steering = SteerQueue()
-        """Of the prompt that runs, or of the last one, which is closed."""
+        """The queue of the running prompt, or the closed one of the last."""
         self._steering.close()
         self._skipped: Sequence[SkippedExtension] = ()
         self._needs_all_extensions = True
@@ -145,7 +145,7 @@ class Engine:
         return self._options.reasoning
 
     def models(self) -> tuple[ModelInfo, ...]:
-        """The known models, those of the user's file included."""
+        """The known models, including those of the user's file."""
         return tuple(
             ModelInfo(
                 info.id,
@@ -166,8 +166,8 @@ class Engine:
         )
 
     def set_model(self, model: str) -> None:
-        """Asks this model from the next turn on, also of a prompt that runs. Extensions that start from now on are told
-        of it. Raises `ValueError` for a model whose price is not known, if there is a budget in dollars."""
+        """Uses this model from the next turn on, also in a running prompt. Extensions that start later are told of it.
+        Raises `ValueError` for a model of unknown price if there is a budget in dollars."""
         if (refused := unpriced_refusal(model, self.spending.budget)) is not None:
             raise ValueError(refused)
         reply_tokens = catalogue.max_tokens(model)
@@ -185,8 +185,8 @@ class Engine:
         images: tuple[Image, ...] = (),
         sent: SentPrompt | None = None,
     ) -> PromptResult:
-        """Carries out one prompt, or a slash command that may turn into one. It takes up the conversation where the
-        prompt before has left it. `sent`: an extension has sent the prompt; its answer need not fit the schema."""
+        """Carries out one prompt, or a slash command that may become one, and continues the conversation. `sent`: the
+        prompt as an extension has sent it; its answer need not fit the schema. None if it is the user's."""
         self._follow(abort)
         if command is not None:
             commands = SlashCommands(self.supervisor, self._event_writer, abort, self._skipped, self.meanwhile)
@@ -237,18 +237,18 @@ class Engine:
         )  # fmt: skip
 
     def abort_prompt(self, reason: str) -> None:
-        """Ends the prompt that runs, as interrupted. Does nothing if none runs."""
+        """Ends the running prompt as interrupted. Does nothing if none runs."""
         if self._running is not None:
             self._running.request(Status.INTERRUPTED, reason)
 
     def steer(self, text: str, images: tuple[Image, ...] = ()) -> None:
-        """Has a message for the prompt that runs: it becomes a user message before the next request to the model, and
-        if there would be none, that request is made. Raises `SteerRefusedError`."""
+        """Adds a message to the running prompt as a user message before the next request to the model; it causes one if
+        the prompt would end. Raises `SteerRefusedError`."""
         self._steering.add(text, images)
 
     def compact(self, abort: Abort, instructions: str = "") -> PromptResult:
-        """Puts a summary, which the model writes, in the place of all messages but the last ones. Unless the status is
-        `ok`, the conversation is as it was. The text of the result is the summary."""
+        """Replaces all messages but the last ones by a summary that the model writes. If the status is not `ok`, the
+        conversation is unchanged. The text of the result is the summary."""
         self._follow(abort)
         if isinstance(provider := self._provided.provider, ProviderUnavailable):
             return PromptResult(provider.status, provider.reason)
@@ -270,13 +270,13 @@ class Engine:
         return PromptResult(summary.status, summary.reason, summary.text, 0, calls.usage, has_answer=is_done)
 
     def report_error(self, ran: PromptResult, abort: Abort) -> None:
-        """Tells the guards of errors of one that they have not been asked about. Nothing can be done about it."""
+        """Tells the guards of errors about an error that they were not asked about. Their answer has no effect."""
         if ran.error_context != "model_call":
             ask_about_error(self.supervisor, abort, ran.reason, ran.error_context, recoverable=False)
 
     def end_session(self, reason: SessionEnd, error: str, abort: Abort, within_s: float | None = None) -> None:
-        """Asks the guards of a session's end, once, and keeps their summary. They have `within_s` together, or each its
-        own timeout. A run that is aborted waits for them for a short time only, and not at all if it is to end at
+        """Asks the guards of a session's end, once, and keeps their summary. All have `within_s` seconds together; with
+        None each has its own timeout. An aborted run waits only for a short time, and not at all if it must end at
         once."""
         self._end_reason = reason
         if abort.at_once:
@@ -290,7 +290,7 @@ class Engine:
         )
 
     def warm_up(self) -> None:
-        """Has the model ready for a request that may come, also if its process has ended."""
+        """Prepares the model for a possible request; restarts its process if that has ended."""
         self._provided.warm_up()
 
     def stop(self, *, at_once: bool) -> None:
@@ -300,12 +300,12 @@ class Engine:
         self.supervisor.stop(others, at_once=at_once, wanted_all=wanted_all, reason=self._end_reason)
 
     def kill_now(self) -> None:
-        """SIGKILL to the extensions and the tools, without asking."""
+        """Sends SIGKILL to the extensions and the tools, without asking."""
         self.supervisor.kill_now()
         self.toolbox.kill_now()
 
     def close(self) -> None:
-        """Tells the user what could not be written to the cassette. To be called after `stop`."""
+        """Tells the user about a cassette that could not be written. Call it after `stop`."""
         self._provided.close()
         self.conversation.close()
         if trouble := self.workspace.close():
@@ -317,8 +317,8 @@ class Engine:
         self, abort: Abort, command: Invocation | None = None, *, needs_model: bool = True
     ) -> PromptResult | None:
         """Starts the extensions and the model side by side. With a command as the first prompt the model is not
-        started: the command may not need it. Returns the result if no prompt can be carried out; without `needs_model`
-        a model that is unavailable is no such case: then each prompt says so."""
+        started: the command may not need it. Returns the result if no prompt can be carried out, else None. Without
+        `needs_model`, an unavailable model fails each prompt, not the start."""
         self._follow(abort)
         for line in self._options.remarks:
             self._say(line)
@@ -351,7 +351,7 @@ class Engine:
         return None
 
     def _follow(self, abort: Abort) -> None:
-        """Lets an abort end whatever waits from now on."""
+        """Lets this abort end every wait from now on."""
         self._event_writer.abort = abort
         abort.on_request(self.supervisor.cancel_pending)
         abort.on_request(self.toolbox.cancel_pending)

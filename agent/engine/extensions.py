@@ -1,4 +1,4 @@
-"""Finds and starts the extensions of a run, and decides how long to wait for them."""
+"""Finds and starts the extensions of a run, and waits for them."""
 
 from __future__ import annotations
 
@@ -47,15 +47,14 @@ if TYPE_CHECKING:
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """The extensions that a run has found, and its options."""
+    """The extensions found for a run, and its options."""
 
     discovery: Discovery
     options: Options
 
     @property
     def missing(self) -> str | None:
-        """Names an extension that may not be started and that the run must not do without, and says why; None if there
-        is none."""
+        """Names a required extension that may not be started, and says why; None if there is none."""
         return next((skipped.why_needed for skipped in self.discovery.skipped if skipped.why_needed), None)
 
 
@@ -69,7 +68,7 @@ def make_supervisor(
     on_show: Callable[[Record], None],
     on_host_call: Callable[[Extension, HostCall, HostCallAnswer], None],
 ) -> Supervisor:
-    """The supervisor of a run, as its options say. The keyword arguments are those of `Supervisor`."""
+    """The supervisor of a run with these options. The keyword arguments are those of `Supervisor`."""
     return Supervisor(
         loop,
         host=host,
@@ -91,7 +90,7 @@ def make_supervisor(
 
 
 def strict_admission(options: Options) -> StrictAdmission | None:
-    """For a run whose agent may write Copilot extensions; None for others."""
+    """The strict admission of a run whose agent may write Copilot extensions; None for other runs."""
     if not options.copilot:
         return None
     from supervisor.reload.strict_admission import StrictAdmission  # other runs do not load it
@@ -100,11 +99,11 @@ def strict_admission(options: Options) -> StrictAdmission | None:
 
 
 def extension_tools(options: Options, supervisor: Supervisor, reloader: Reloader) -> ExtensionTools | None:
-    """The tools by which the agent makes and reloads extensions; None if it is not to have them."""
+    """The tools by which the agent makes and reloads extensions; None if they are off."""
     if not options.copilot:
         return None
     from agent.tools.extension_tools.tools import ExtensionTools  # other runs do not load it
-    from supervisor.discovery.copilot import manifest  # noqa: F401  (nothing is imported while the agent runs)
+    from supervisor.discovery.copilot import manifest  # noqa: F401  (no import while the agent runs)
 
     find_dialect(COPILOT)
     return ExtensionTools(supervisor, reloader, project=Path(options.cwd), home=options.home, dialect=COPILOT)
@@ -130,8 +129,8 @@ def _finding(options: Options) -> Steps[Discovery]:
 
 
 def make_reloader(options: Options, supervisor: Supervisor, strict: StrictAdmission | None = None) -> Reloader:
-    """A reloader that finds and admits extensions by the rules of this run. With `strict`, whoever asks for a reload,
-    the extensions that the agent may have written are admitted by their content alone."""
+    """A reloader that finds and admits extensions by the rules of this run. With `strict`, any reload admits the
+    extensions that the agent may have written by their content only."""
     admission = Admission(options.home, options.consent, options.config)
     if strict is None:
         return Reloader(supervisor, may_run=admission.may_run, rediscover=lambda: _finding(options))
@@ -148,7 +147,7 @@ def make_reloader(options: Options, supervisor: Supervisor, strict: StrictAdmiss
 
 
 def _tell_of_skipped(discovery: Discovery, notices: StderrNotices) -> str:
-    """Returns the name and the reason of the first one that may be a guard; "" if there is none."""
+    """Tells of the skipped extensions. Returns name and reason of the first failed one that may guard; "" if none."""
     unloaded = ""
     for skipped in discovery.skipped:
         if skipped.is_error:
@@ -167,9 +166,9 @@ def start_extensions(
     notices: StderrNotices,
     workspace: SessionWorkspace,
 ) -> str:
-    """Starts all extensions that were found, without waiting. Returns the name and the reason of the first extension
-    that could not be loaded; "" if there is none. `workspace` is made before the first extension starts that may
-    ask for it."""
+    """Starts all found extensions, without waiting. Returns the name and the reason of the first extension that could
+    not be loaded and may guard; "" if there is none. `workspace` is made before the start of the first extension that
+    may ask for it."""
     discovery, options = findings.discovery, findings.options
     unloaded = _tell_of_skipped(discovery, notices)
     supervisor.skipped = discovery.skipped
@@ -178,7 +177,7 @@ def start_extensions(
 
         if told := report_new(options.home, discovery.found, options.config, os.environ):
             notices.say(told)
-        if options.keeper is None:  # the runs of a batch leave it to others
+        if options.keeper is None:  # in a batch, its own process does this
             from supervisor.monitoring.definition_sizes import sizes_keeper
 
             supervisor.on_sample.append(sizes_keeper(options.home, supervisor.extensions))
@@ -198,17 +197,17 @@ def start_extensions(
 def _environment(
     found: FoundExtension, options: Options, workspace: SessionWorkspace, notices: StderrNotices
 ) -> Mapping[str, str]:
-    """The environment of an extension that is about to start. Makes the workspace if it may ask for it."""
+    """The environment of an extension before its start. Makes the workspace if the extension may ask for it."""
     if find_dialect(found.manifest.dialect).calls_host and (trouble := workspace.make_once()):
         notices.say(f"zot: {trouble}")
     return extension_environment(found, options.config, os.environ)
 
 
 def settle(options: Options, supervisor: Supervisor, provider: Provider | None, abort: Abort) -> None:
-    """Waits for the extensions before the first request: for `extension_wait`, by default until the model is ready, at
-    least `LEAST_S` and at most `SETTLE_S`, and for `SETTLE_S` without a provider. Extensions of slow dialects, such as
-    MCP servers, are first waited for as long as their own dialect says. Guards need no longer wait here: a verdict
-    waits for guards that are still starting."""
+    """Waits for the extensions before the first request, at most `extension_wait` seconds. By default first for those
+    of slow dialects, such as MCP servers, as long as their dialect says; then for all until the model is ready, at
+    least `LEAST_S` and at most `SETTLE_S`, and for `SETTLE_S` without a provider. A guard may still be starting then:
+    a verdict waits for it."""
     now = supervisor.loop.clock()
     if options.extension_wait is not None:
         supervisor.settle(now + options.extension_wait, abort.is_requested)
@@ -239,7 +238,7 @@ def settle_for(command: str, supervisor: Supervisor, abort: Abort) -> None:
 
 def is_owner_known(command: str, extensions: Iterable[Extension]) -> bool:
     """Whether an extension has registered the command, and every extension before it has started or failed. If two
-    register the same command, the first in the order of the guards runs it, even if the other was faster."""
+    register the same command, the first in the order of the guards runs it, even if a later one was faster."""
     for extension in extensions:
         if extension.is_up and command in extension.commands:
             return True
@@ -257,7 +256,7 @@ def tell_late(extensions: Iterable[Extension], notices: StderrNotices) -> None:
 
 
 def missing_extension(supervisor: Supervisor, event_writer: EventWriter, abort: Abort) -> str | None:
-    """Waits for the required extensions. Names one that could not be started, and says why; None if all started."""
+    """Waits for the required extensions. Returns the name of one that did not start, with the reason; else None."""
     required = [extension for extension in supervisor.extensions if extension.manifest.required]
     if not required:
         return None

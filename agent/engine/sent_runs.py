@@ -1,4 +1,4 @@
-"""The prompts that extensions send during a headless run: carried out after the user's, one after another."""
+"""Carries out the prompts that extensions send during a headless run, after the user's, one after another."""
 
 from __future__ import annotations
 
@@ -24,42 +24,42 @@ if TYPE_CHECKING:
     from supervisor.extension.extension import Extension
 
 REACTION_S = 1.0
-"""Seconds that the run waits at most, after a prompt, for what extensions do as they hear of its end."""
+"""Maximum wait after a prompt, in seconds, for the reaction of extensions to its end."""
 WORK_S = 5.0
-"""Seconds that it waits at most, from then on, for those that say they are still at what they were told."""
+"""Maximum further wait, in seconds, for extensions that report that they still work on an event."""
 LINGER_S = 0.01
-"""Seconds in which an extension has to say something more, or it is taken to have nothing to say."""
+"""Seconds without a message after which an extension counts as silent."""
 SHOWN = 200
-"""Characters of a prompt in the line about it."""
+"""Maximum of characters of a prompt in the line about it."""
 GOES_ON = (Status.OK, Status.BLOCKED, Status.MAX_STEPS, Status.INTERRUPTED)
-"""How a sent prompt may have ended for the next one to run. Another failure would only come again."""
+"""The statuses of a sent prompt after which the next one runs. After another failure it would fail, too."""
 BEFORE = "a prompt before it has failed"
 STILL_AT_WORK = f"a handler of an event has not ended {WORK_S:g} s after the last prompt; its prompts are not awaited"
 ENDING = "the run is ending: it takes no more prompts"
 
 
 class SentRuns:
-    """The sent prompts of one run. `abort` is that of the whole run; each of them has its own besides."""
+    """The sent prompts of one run. `abort` ends the whole run; each prompt also has an abort of its own."""
 
     def __init__(self, host: EngineHost, abort: Abort) -> None:
         self.ended: list[events.SentPrompt] = []
-        """How those that have run ended."""
+        """The records of the prompts that have run."""
         self._host = host
         self._engine = host.engine
         self._abort = abort
         self._prompts = SentPrompts()
         self._count = 0
         self._early: list[tuple[str, PromptResult]] = []
-        """The senders and the results of those that ran while the command went on."""
+        """The senders and the results of the prompts that ran during the command."""
         self._why_not = ""
         self._dropped: list[SentPrompt] = []
         host.engine.host_calls.on_prompt = self._prompts.add
         host.engine.meanwhile = self
 
     def run(self, ran: PromptResult, command: Invocation | None) -> PromptResult:
-        """Carries out the prompts that were sent until then and that are sent meanwhile, if the user's prompt went
-        well. Returns the result of the run. It is that of the user's prompt, with the use of all; but after a `command`
-        that has said nothing it is that of the first prompt which the command's own extension has sent."""
+        """Carries out the prompts sent before and meanwhile, if the user's prompt succeeded. Returns the result of the
+        run: that of the user's prompt with the use of all prompts. After a `command` without text it is that of the
+        first prompt from the command's own extension."""
         owner = self._owner_of(command) if command is not None and not ran.text and not ran.steps else ""
         why_not = self._why_not or ("" if ran.status is Status.OK else BEFORE)
         early, self._early = self._early, []
@@ -76,16 +76,16 @@ class SentRuns:
             if why_not or self._abort.requested or not (is_early or self._has_reaction()):
                 return self._end(ran, why_not)
 
-    # --- while a command goes on ----------------------------------------------------------------------------
+    # --- during a command -----------------------------------------------------------------------------------
 
     @property
     def is_wanted(self) -> bool:
-        """Whether a prompt waits that can run before the command has ended."""
+        """Whether a waiting prompt can run before the command ends."""
         return not self._why_not and self._prompts.has_waiting
 
     def carry_out(self) -> None:
-        """Carries out the prompts that wait, then tells extensions that none waits: the one whose command goes on may
-        wait for that. After a failed prompt further ones are refused."""
+        """Carries out the waiting prompts, then tells extensions that none waits: the running command may wait for
+        that. After a failed prompt further ones are refused."""
         for sender, sent in self._carry_out_waiting(""):
             self._early.append((sender, sent))
             if sent.status not in GOES_ON:
@@ -98,7 +98,7 @@ class SentRuns:
     # --- one prompt -----------------------------------------------------------------------------------------
 
     def _carry_out_waiting(self, why_not: str) -> Iterator[tuple[str, PromptResult]]:
-        """The senders and the results of the prompts that wait, each as it has run."""
+        """Carries out the waiting prompts and yields the sender and the result of each."""
         while not why_not and not self._abort.requested and (prompt := self._prompts.next()) is not None:
             sent = self._carry_out(prompt)
             yield prompt.extension, sent
@@ -131,7 +131,7 @@ class SentRuns:
         return ran
 
     def _has_reaction(self) -> bool:
-        """Tells extensions that no prompt waits, if that is so, and returns whether one has come by then."""
+        """Tells extensions that no prompt waits, if so. Returns whether a prompt has arrived meanwhile."""
         supervisor, clock = self._engine.supervisor, self._host.event_writer.clock
         senders = [each for each in supervisor.extensions if each.is_up and may_send(each)]
         deadline = clock() + REACTION_S
@@ -142,7 +142,7 @@ class SentRuns:
         return self._prompts.has_waiting
 
     def _hear_out(self, senders: Sequence[Extension], deadline: float) -> None:
-        """Waits until they have nothing more to say, and are done with what they were told."""
+        """Waits until the senders are silent and have handled their events."""
         clock, wait = self._host.event_writer.clock, self._host.event_writer.wait
         last = clock() + WORK_S
         is_quiet = not senders
@@ -161,7 +161,7 @@ class SentRuns:
                     self._host.notices.notice(each, "warning", STILL_AT_WORK)
 
     def _hear(self, senders: Sequence[Extension], deadline: float) -> None:
-        """Waits until all has come that they say now. The answers may make them say more: then once again."""
+        """Waits until all that the senders have sent has arrived; again if our answers made them send more."""
         clock = self._host.event_writer.clock
         is_quiet = not senders
         while not is_quiet and not self._is_over(deadline):
@@ -178,7 +178,7 @@ class SentRuns:
         return self._prompts.has_waiting or self._abort.requested or self._host.event_writer.clock() >= deadline
 
     def _end(self, ran: PromptResult, why_not: str) -> PromptResult:
-        """Refuses what comes from now on, and says which prompts were not carried out."""
+        """Refuses further prompts, and says which ones were not carried out."""
         dropped = [*self._dropped, *self._prompts.close(ENDING)]
         if self._abort.requested:
             why_not = "the run was ended"
@@ -203,16 +203,16 @@ class SentRuns:
 
 
 def may_send(extension: Extension) -> bool:
-    """Whether its dialect lets it send prompts."""
+    """Whether the extension's dialect lets it send prompts."""
     return find_dialect(extension.manifest.dialect).calls_host
 
 
 def _frame_count(senders: Iterable[Extension]) -> int:
-    """How many messages have come from them."""
+    """The number of frames that have come from the senders."""
     return sum(each.account.frames_in for each in senders)
 
 
 def _join(ran: PromptResult, sent: PromptResult, *, takes_over: bool) -> PromptResult:
-    """The result so far with a further prompt."""
+    """The result so far, joined with that of a further prompt."""
     base = sent if takes_over else ran
     return msgspec.structs.replace(base, steps=ran.steps + sent.steps, usage=cost.add(ran.usage, sent.usage))

@@ -1,4 +1,4 @@
-"""The session of an engine: which conversation it has, and which file that goes to."""
+"""The session of an engine: its conversation, and the file for it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class EngineSession:
-    """The conversation, in a file where sessions are kept. `say` gets lines for the user."""
+    """The conversation, in a file if sessions are kept. `say` gets lines for the user."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class EngineSession:
         say: Callable[[str], None],
         opened: OpenedSession | None,
     ) -> None:
-        """With `opened`, the conversation goes on; else one begins, in a new file if the options keep sessions."""
+        """Resumes `opened`; with None, begins a conversation, in a new file if the options keep sessions."""
         self._home = options.home
         self._cwd = options.cwd
         self._version = version
@@ -52,13 +52,13 @@ class EngineSession:
         self._say = say
         self._name = os.urandom(8).hex()
         self.began_at = datetime.now(UTC).isoformat()
-        """When this process took the session up."""
+        """When this process began or resumed the session."""
         self.on_leave: Callable[[Callable[[str], None], SessionSource], None] = lambda _keep, _then: None
-        """Called before another session takes the place of this one: with a function that keeps a summary with the
-        session that is left, even later, and with how the next one begins."""
+        """Called before another session replaces this one, with two values: a function that writes a summary to this
+        session, also later; and how the next session begins."""
         self.conversation = Conversation(spending=spending)
         self.resumed: int | msgspec.UnsetType = msgspec.UNSET
-        """How many messages the run began with, if it goes on with a session."""
+        """The number of messages that the run began with, if it resumes a session."""
         if opened is not None:
             self._go_on(opened)
             self.resumed = len(opened.loaded.messages)
@@ -67,7 +67,7 @@ class EngineSession:
 
     @property
     def id(self) -> str:
-        """The id of the session's file; without one, of this run."""
+        """The id of the session's file; without a file, the id of this run."""
         return self.conversation.id or self._name
 
     def record(self, extensions: Iterable[str]) -> events.Session:
@@ -85,19 +85,19 @@ class EngineSession:
         )
 
     def tidy(self) -> None:
-        """Removes what other runs have left of sessions that never began, where sessions are kept."""
+        """Removes empty session files that other runs have left, if sessions are kept."""
         if self.conversation.path is not None:
             prune(self._home, self._cwd)
 
     def set_model(self, model: str) -> None:
-        """Notes that this model is asked from now on."""
+        """Notes the model of the next requests."""
         self._model = model
         self.conversation.model(self._provider_name, model)
 
     def begin(self, messages: Sequence[Message] = ()) -> None:
-        """Begins a new conversation, with these messages. Where sessions are kept, it gets a file of its own, whose
-        use of the model begins at nothing, and the file of the conversation before stays; without files the use of
-        the model goes on."""
+        """Begins a new conversation with these messages. If sessions are kept, it gets its own file, where the use of
+        the model starts at 0, and the file of the old conversation stays; without files the use of the model goes
+        on."""
         self._leave("new")
         if self.conversation.path is None:
             self.conversation.replace(messages)

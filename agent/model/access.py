@@ -1,4 +1,4 @@
-"""Where requests go, and with which credential: worked out from flags, a key file, the environment, `models.json` and
+"""Finds the address of requests and their credential in flags, a key file, the environment, `models.json` and
 `auth.json`, in this order. Pure.
 
 As the official SDK does: the key comes before the token, both are sent as `Authorization: Bearer` (by SDKs before 2.12
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 IDLE_VARIABLE = "ZOT_MODEL_IDLE_TIMEOUT"
 IDLE_TIMEOUT_S = 300.0
-"""Seconds. A request fails if the server sends nothing for so long, not even a ping."""
+"""Seconds without any data from the server, even a ping, after which a request fails."""
 IDLE_TIMEOUTS_S = (0.1, 86_400.0)
-"""The shortest and the longest that may be set."""
+"""The shortest and the longest idle timeout that may be set, in seconds."""
 KEY_FLAG, URL_FLAG = "--api-key", "--base-url"
 HIDDEN = "***"
-"""Stands for the user name and the password of an address."""
+"""Replaces the user name and the password of an address."""
 MODELS_FILE, AUTH_FILE = "models.json", "auth.json"
-"""The files of the user's, as sources."""
+"""The names of the user's files as sources."""
 
 
 _HOST = r"(\[[^]]*\]|[^:]*)(:\d*)?"
@@ -36,7 +36,7 @@ _HOST = r"(\[[^]]*\]|[^:]*)(:\d*)?"
 
 
 class AccessError(ValueError):
-    """The text names the source of the fault. It never has the credential."""
+    """The text names the source of the fault, and never has the credential."""
 
 
 class CredentialKind(Enum):
@@ -47,11 +47,11 @@ class CredentialKind(Enum):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """The address that requests go to."""
+    """The address of the requests."""
 
     url: str = field(default=ANTHROPIC.url, repr=False)
     source: str = ""
-    """The flag, variable or file that names it; "" for the provider's own address."""
+    """The flag, variable or file with the address; "" for the provider's own address."""
 
     @property
     def is_default(self) -> bool:
@@ -72,9 +72,9 @@ class Credential:
     kind: CredentialKind = CredentialKind.NONE
     value: str = field(default="", repr=False)
     source: str = ""
-    """The flag, file or variable that it is from; "" if there is none."""
+    """The flag, file or variable with the credential; "" if there is none."""
     unused: tuple[str, ...] = ()
-    """Other sources that hold one, too."""
+    """Other sources with a credential, which are not used."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Access:
 
     @property
     def is_missing(self) -> bool:
-        """Whether no request can succeed: the provider's own address takes none without a credential."""
+        """Whether no request can succeed: the provider's own address needs a credential, and there is none."""
         has_none = self.credential.kind is CredentialKind.NONE
         return has_none and self.endpoint.is_default and self.provider.needs_key
 
@@ -103,10 +103,10 @@ def find_access(
     stored_key: str | None = None,
     sends_credential: bool = True,
 ) -> Access:
-    """The endpoint and the credential for these flags, the key that was read from the file `file_name`, these
-    variables, the address in `models.json` and the key in `auth.json`. A provider's key goes to this provider only.
-    Raises `AccessError` for an address that is none, for a credential that no HTTP header can carry, and for an idle
-    timeout that is none."""
+    """The endpoint and the credential from the flags, the key `file_key` of the file `file_name`, the variables, the
+    address `users_url` of `models.json` and the key `stored_key` of `auth.json`. A provider's key goes to this provider
+    only. Raises `AccessError` for an invalid address, for a credential that no HTTP header can carry, and for an
+    invalid idle timeout."""
     candidates = [
         (CredentialKind.KEY, KEY_FLAG, api_key),
         (CredentialKind.KEY, file_name, file_key),
@@ -149,7 +149,7 @@ def _endpoint(environ: Mapping[str, str], provider: Preset, base_url: str | None
 
 
 def hide_credentials(url: str) -> str:
-    """The address as a file may keep it: with `HIDDEN` for its user name and password, if it has them."""
+    """The address for a file: with `HIDDEN` in place of a user name and password."""
     scheme, mark, rest = url.partition("://") if "://" in url else ("", "", url)
     authority = re.split("[/?#]", rest, maxsplit=1)[0]
     if "@" not in authority and not re.fullmatch(_HOST, authority):
@@ -159,12 +159,12 @@ def hide_credentials(url: str) -> str:
 
 
 def lacks_credentials(url: str) -> bool:
-    """Whether `hide_credentials` has hidden those of this address."""
+    """Whether `hide_credentials` has hidden a user name and password in this address."""
     return f"{HIDDEN}@" in url and hide_credentials(url) == url
 
 
 def check_endpoint(endpoint: Endpoint) -> None:
-    """Raises `AccessError` for an address that is none."""
+    """Raises `AccessError` for an invalid address."""
     from urllib.parse import urlsplit  # takes 3 ms to import, and most runs do not need it
 
     url, name = endpoint.url, f"{endpoint.source} {endpoint.shown}"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FailedRequest:
-    """A request that got no reply: the worker's `error` line, the model that was asked, and the access."""
+    """A failed request: the worker's `error` line, the model of the request, and the access."""
 
     line: Mapping[str, Any]
     model: str
@@ -51,10 +51,10 @@ class FailedRequest:
 
 
 def advice(failed: FailedRequest) -> str:
-    """A sentence for the user; "" where the message alone says enough."""
+    """A sentence for the user; "" if the message says enough."""
     if failed.line.get("kind") == "too_long" and failed.status != 413:
         return _too_long(failed)
-    if failed.line.get("kind") == "overloaded":  # gateways say so with other statuses than 529, too
+    if failed.line.get("kind") == "overloaded":  # gateways use other statuses than 529, too
         return _overloaded(failed)
     if failed.status is not None:
         if _is_about_money(failed):

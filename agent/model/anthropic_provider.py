@@ -46,11 +46,11 @@ class AnthropicProvider:
         self._model = ""
         """The model of the last request."""
         self._is_cancelled = False
-        """Whether the worker was killed with its request, and has not ended yet."""
+        """Whether the worker was killed because of a cancel, and has not ended yet."""
         self._held = b""
-        """A request that waits for that end."""
+        """A request that waits for the end of the killed worker; b"" for none."""
         self._is_kept_warm = False
-        """Whether a worker that ends between requests is restarted, once."""
+        """Whether to restart, once, a worker that ends between requests."""
 
     def start(self) -> None:
         """Starts the worker. If that fails, the next request fails."""
@@ -103,7 +103,7 @@ class AnthropicProvider:
             self._worker.send(line)
 
     def cancel(self) -> None:
-        """Kills a worker that serves a request: it would go on to the end of the reply. The next one starts another."""
+        """Kills a worker that serves a request: it would read the whole reply. The next request starts another."""
         if self._stream is not None and self._worker is not None:
             self._is_cancelled = True
             self._worker.kill()
@@ -112,8 +112,8 @@ class AnthropicProvider:
         self._held = b""
 
     def warm_up(self) -> None:
-        """Starts a worker if none runs: at once, or when the one has ended that was killed. A worker that ends until
-        the next request is restarted, too, but only once: what kills it may go on."""
+        """Starts a worker if none runs: at once, or after the end of a killed one. A worker that ends before the next
+        request is restarted, but only once: the cause of its end may last."""
         self._is_kept_warm = True
         if not self._is_cancelled and not self._is_running:
             self.start()
@@ -136,7 +136,7 @@ class AnthropicProvider:
             self._worker.hold()
 
     def _read_on(self) -> None:
-        """Reads the worker's lines again once the run has taken all that waited."""
+        """Reads the worker's lines again after the run has taken all waiting ones."""
         if self._worker is not None:
             self._worker.read_on()
 

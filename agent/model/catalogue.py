@@ -1,12 +1,12 @@
-"""The known Claude models: sizes, prices, and how to ask each to think.
+"""The known Claude models: sizes, prices, and thinking parameters.
 
-A model that is not listed works, too; only its cost is unknown. Sources, read in November 2026: the ids and the
+An unlisted model works, too; only its cost is unknown. Sources, read in November 2026: the ids and the
 retirement dates are in the anthropic SDK (`types/model.py`, `resources/messages/messages.py`); windows, limits, prices
 and thinking styles are on the model pages and the price list at platform.claude.com/docs (`cache_write` is the price
 of the five-minute cache, the only one that we ask for). The cache-read price of claude-sonnet-5-5 is the one in force
-since 2026-10-07. claude-fable-5-2 is of 2026-11-09. Left out because only a few may use them: the mythos models.
+since 2026-10-07. claude-fable-5-2 is of 2026-11-09. The mythos models are left out, because only a few may use them.
 
-The models of the user's `models.json` come before these: `use` puts them in, once, before a run starts.
+The models of the user's `models.json` come before these: `use` adds them, once, before a run starts.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 READ = "2026-11"
 """The month in which the packaged data was compared with its sources."""
 PACKAGED = "packaged"
-"""The source of the entries here; that of other entries is the file that has them."""
+"""The source of the entries here; the source of other entries is their file."""
 DEFAULT_MODEL = "claude-sonnet-5-5"
 """zot's own default is claude-sonnet-4-5. The provider retires it on 2026-11-30 and names this model as successor."""
 MAX_TOKENS = 32_000
-"""The most tokens of a reply, unless the model's own limit is lower."""
+"""Maximum tokens of a reply, unless the model's own limit is lower."""
 MAX_TOKENS_UNKNOWN_MODEL = 8_192
 
 
@@ -34,16 +34,16 @@ class Thinking(Enum):
     """How to ask a model to reason."""
 
     BUDGET = "enabled"
-    """The request says how many tokens the model may spend on thinking."""
+    """The request has the maximum of tokens for thinking."""
     ADAPTIVE = "adaptive"
-    """The request has an effort level, and the model decides how much it thinks. Most of these models refuse a budget
+    """The request has an effort level, and the model decides how long it thinks. Most of these models refuse a budget
     with HTTP 400."""
     NONE = "none"
-    """The model cannot think: nothing is asked."""
+    """The model cannot think: the request has no field for it."""
 
 
 class Prices(msgspec.Struct, frozen=True):
-    """US dollars per million tokens. None is unknown; 0 says that they are free."""
+    """US dollars per million tokens. None: unknown. 0: free."""
 
     input: float | None = None
     output: float | None = None
@@ -52,7 +52,7 @@ class Prices(msgspec.Struct, frozen=True):
 
     @property
     def are_known(self) -> bool:
-        """Whether the cost of a request can be said, if nothing comes from a cache."""
+        """Whether the cost of a request without cached tokens is known."""
         return self.input is not None and self.output is not None
 
 
@@ -77,9 +77,9 @@ class ModelInfo(msgspec.Struct, frozen=True):
     """The ISO date after which the API refuses the model; None if no date is announced."""
     provider: str = "anthropic"
     name: str = ""
-    """For people; empty means the id."""
+    """The name for people; if "", the id is shown."""
     base_url: str | None = None
-    """The address that the user gave for this model, or for its provider."""
+    """The user's address for this model, or for its provider; None if unset."""
     source: str = PACKAGED
 
 
@@ -119,17 +119,17 @@ CATALOGUE: Mapping[str, ModelInfo] = {
         _large("claude-fable-5-2", Prices(8, 40, 0.2, 10)),
     )
 }
-"""The models by id, in the order of their release."""
+"""The models by id, in order of release."""
 
 
 _users: dict[str, ModelInfo] = {}
-"""The models of the user's file that a run can name, by id: set by `use`."""
+"""The usable models of the user's file by id: set by `use`."""
 _all_users: tuple[ModelInfo, ...] = ()
 
 
 def use(models: Iterable[ModelInfo], provider: str | None = None) -> None:
-    """Puts the models of the user's file before the packaged ones, in place of those of the call before. With
-    `provider`, `find` and all that ask it see only the models of this provider; another one may have the same id."""
+    """Puts the models of the user's file before the packaged ones, and drops those of an earlier call. With `provider`,
+    `find` and its callers see only the models of this provider; another provider may use the same id."""
     global _users, _all_users  # noqa: PLW0603  (once for a process, before its run starts)
     _all_users = tuple(models)
     _users = {}
@@ -139,20 +139,20 @@ def use(models: Iterable[ModelInfo], provider: str | None = None) -> None:
 
 
 def known() -> list[ModelInfo]:
-    """Every model: the packaged ones, then those of the user's file. An entry of the user's for a packaged model takes
-    its place."""
+    """All models: the packaged ones, then those of the user's file. A user's entry for a packaged model replaces
+    that."""
     mine = {(info.provider, info.id): info for info in _all_users}
     packaged = [mine.pop((info.provider, info.id), info) for info in CATALOGUE.values()]
     return [*packaged, *mine.values()]
 
 
 def find(model_id: str) -> ModelInfo | None:
-    """The entry with exactly this id; None for a model that we do not know."""
+    """The entry with exactly this id; None for an unknown model."""
     return _users.get(model_id) or CATALOGUE.get(model_id)
 
 
 def max_tokens(model_id: str) -> int:
-    """The most tokens that a reply of this model may have."""
+    """Maximum tokens of a reply of this model."""
     info = find(model_id)
     if info is None or info.max_output is None:
         return MAX_TOKENS_UNKNOWN_MODEL
@@ -179,8 +179,7 @@ def thinking_by_name(model_id: str) -> Thinking:
 
 
 def cost_usd(info: ModelInfo | None, usage: Mapping[str, int]) -> float | None:
-    """The cost of one request in US dollars; None if a price that it needs is unknown, because zot's 0 would read as
-    "free".
+    """The cost of one request in US dollars; None if a needed price is unknown: zot's 0 would read as "free".
 
     `usage` has the token counts `input`, `output`, `cache_read` and `cache_write` (absent is 0). For a running total,
     add up the costs of the requests: with `long_prompt` the price depends on the length of each prompt.

@@ -1,4 +1,4 @@
-"""The kinds of failed requests, told from HTTP statuses, headers and stream events. Pure.
+"""The kinds of failed requests, from HTTP statuses, headers and stream events. Pure.
 
 The model worker imports this file and must start fast, so it imports the standard library only.
 """
@@ -48,7 +48,7 @@ class ConnectionFault(StrEnum):
 
 
 LONGEST_RETRY_AFTER_S = 7 * 24 * 3600.0
-"""Seconds. A server that asks for a longer wait has said nothing that a client can use."""
+"""Seconds. A server's wish for a longer wait is ignored."""
 
 _TOO_LONG = r"""(?xi)
     prompt\ is\ too\ long                                           # Anthropic, Bedrock, Vertex AI, LiteLLM
@@ -62,8 +62,8 @@ _TOO_LONG = r"""(?xi)
     | greater\ than\ the\ context\ length | when\ context\ the\ overflows   # LM Studio
     | context_length_exceeded | exceed_context_size_error | ContextWindowExceededError
 """
-"""How servers say that a request is too long. The Messages API has no type of error for it: it is an
-`invalid_request_error` like any other, and gateways pass on what the server behind them said."""
+"""Matches servers' messages about a too long request. The Messages API has no error type for it: it is an
+`invalid_request_error` like any other, and gateways pass on the message of the server behind them."""
 
 _KIND_OF_TYPE: Mapping[str, ErrorKind] = {
     "authentication_error": ErrorKind.AUTHENTICATION,
@@ -106,7 +106,7 @@ def _says_too_long(message: str) -> bool:
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Seconds that the server asks the client to wait: `retry-after-ms`, else `retry-after` as a number or a date. None
-    if neither is there or says more than 0 and at most `LONGEST_RETRY_AFTER_S`."""
+    without a value above 0 and up to `LONGEST_RETRY_AFTER_S`."""
     for read in (_retry_after_ms, _retry_after_number, _retry_after_date):
         try:
             seconds = read(headers)
@@ -130,13 +130,13 @@ def _retry_after_date(headers: Mapping[str, str]) -> float:
 
 
 def should_retry(headers: Mapping[str, str]) -> bool | None:
-    """Whether the server says that a request should be sent once more; None if it says nothing."""
+    """Whether the server wants a request to be sent once more; None if it says nothing."""
     return {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
 
 
 def fault_of_connection(error: BaseException | None) -> ConnectionFault:
-    """Why there is no connection, told from an exception and its causes. For the model worker, which has imported
-    `ssl`; in a host the import would take 10 ms."""
+    """Why there is no connection, from an exception and its causes. Only for the model worker, which has imported
+    `ssl`: in a host the import would take 10 ms."""
     from socket import gaierror
     from ssl import SSLError
 
@@ -154,14 +154,14 @@ def fault_of_connection(error: BaseException | None) -> ConnectionFault:
 
 UNANSWERED = (ErrorKind.CONNECTION, ErrorKind.TIMEOUT, ErrorKind.DROPPED)
 GATEWAY_TIMEOUTS = (504, 524)
-"""HTTP statuses of a gateway that has had no answer from the server behind it."""
+"""HTTP statuses of a gateway that got no answer from the server behind it."""
 
 
 class ModelError(Exception):
     """There is no complete reply. The attributes are fields of the `error` line; `retry_after` is in seconds.
-    `should_retry` is what the server says of a second try; None if it says nothing. `limits` is what the headers say of
-    rate limits; None if there were none. `is_unanswered` says that the server may have worked for the request, although
-    no whole answer has come; with `is_unsent` it has not got the request."""
+    `should_retry`: whether the server wants a second try; None if it says nothing. `limits`: the rate limits in the
+    headers; None without headers. `is_unanswered`: the server may have worked for the request, although no whole answer
+    has come; with `is_unsent` it never got the request."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""The providers that `--provider` knows: servers that speak the Messages API, each with its address and its key.
+"""The providers for `--provider`: servers of the Messages API, each with its address and its key.
 
-Listed are those whose own documentation describes `POST /v1/messages`; docs/models.md has the sources, and what was
-tried. A user adds others in `models.json`.
+The own documentation of each describes `POST /v1/messages`; docs/models.md has the sources, and says which were tried.
+A user adds others in `models.json`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Preset(msgspec.Struct, frozen=True):
-    """A provider, as far as it is known without its server."""
+    """The facts about a provider that are known without its server."""
 
     name: str
     url: str
@@ -31,11 +31,11 @@ class Preset(msgspec.Struct, frozen=True):
     url_variable: str = ""
     default_model: str | None = None
     is_users: bool = False
-    """Whether it is from the user's `models.json` only."""
+    """Whether only the user's `models.json` has it."""
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables that may hold its credential."""
+        """The variables that may have its credential."""
         return tuple(filter(None, (self.key_variable, self.token_variable)))
 
     @property

@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 
 Line = dict[str, Any]
-"""One line of a reply, as `agent.model.worker.worker_main` describes it. A provider adds `advice` to an `error` line:
-what the user can do about it."""
+"""One line of a reply, as `agent.model.worker.worker_main` describes it. A provider adds `advice` for the user to an
+`error` line."""
 TERMINAL = frozenset({"final", "error"})
 UNRECORDED = frozenset({"retry"})
-"""Lines of the way to a reply, not of the reply; a cassette has none of them."""
+"""Types of lines before a reply that are no part of it; a cassette has none of them."""
 
 
 class Stream:
     """The reply to one request. The loop adds lines; the last one has the type `final` or `error`."""
 
     def __init__(self, lines: Sequence[Line] = (), *, on_empty: Callable[[], None] | None = None) -> None:
-        """`on_empty` is called whenever the last line that waited has been taken."""
+        """`on_empty` is called each time the last waiting line is taken."""
         self._lines: deque[Line] = deque(lines)
         self._on_empty = on_empty
 
     @property
     def waiting(self) -> int:
-        """The number of lines that were not taken yet."""
+        """The number of waiting lines."""
         return len(self._lines)
 
     def feed(self, line: Line) -> None:
@@ -53,7 +53,7 @@ class Stream:
 
 
 class ProviderUnavailable(msgspec.Struct, frozen=True):
-    """Stands in for a provider that cannot be used, for example without a credential. A run with it fails at once."""
+    """Replaces a provider that cannot be used, for example without a credential. A run with it fails at once."""
 
     status: Status
     reason: str
@@ -73,7 +73,7 @@ class Provider(Protocol):
 
     @property
     def is_ready(self) -> bool:
-        """Whether a request would go out at once."""
+        """Whether a request would be sent at once."""
         ...
 
     def request(self, params: dict[str, Any]) -> Stream:
@@ -85,7 +85,7 @@ class Provider(Protocol):
         ...
 
     def warm_up(self) -> None:
-        """Prepares again, if needed, for a request that may come; returns at once. To be called between requests."""
+        """Prepares again, if needed, for a possible request; returns at once. Call it between requests."""
         ...
 
     def stoppables(self) -> Sequence[Stoppable]:
@@ -94,7 +94,7 @@ class Provider(Protocol):
 
 
 class Provided:
-    """A provider that is started once, or what stands in for one that cannot be used. `say` gets lines for the user."""
+    """A provider that is started once, or its replacement. `say` gets lines for the user."""
 
     def __init__(self, provider: Provider | ProviderUnavailable, say: Callable[[str], None]) -> None:
         self.provider = provider
@@ -103,7 +103,7 @@ class Provided:
         self._say = say
 
     def start(self, provider: Provider, model: str) -> None:
-        """Starts the provider, which is to be asked for this model first."""
+        """Starts the provider; `model` is the model of the first request."""
         self.is_started = True
         provider.start()
         info = catalogue.find(model)
@@ -111,7 +111,7 @@ class Provided:
             self._say(f"the provider retires {info.id} on {info.retires}; choose another one with --model")
 
     def warm_up(self) -> None:
-        """Has it ready for a request that may come, also if its process has ended."""
+        """Prepares for a possible request; restarts its process if that has ended."""
         if self.is_started and not isinstance(self.provider, ProviderUnavailable):
             self.provider.warm_up()
 
@@ -120,6 +120,6 @@ class Provided:
         return () if isinstance(self.provider, ProviderUnavailable) else self.provider.stoppables()
 
     def close(self) -> None:
-        """Tells the user what could not be written to the cassette. To be called when its processes have ended."""
+        """Tells the user about a cassette that could not be written. Call it when the processes have ended."""
         if self.provider.error:
             self._say(self.provider.error)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from supervisor.process.teardown import Stoppable
 
 NOT_IN_A_CASSETTE = ("id", "advice", "limits", "unanswered")
-"""Fields of a line. Advice and rate limits are about the access of the one who recorded."""
+"""Fields of a line. Advice and rate limits are about the access during the recording."""
 
 
 class ReplayProvider:

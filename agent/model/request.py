@@ -21,13 +21,13 @@ Reasoning = Literal["low", "medium", "high"]
 Json = dict[str, Any]
 
 THINKING_BUDGETS: Mapping[Reasoning, int] = {"low": 2_048, "medium": 8_192, "high": 16_384}
-"""Tokens that a model may spend on thinking."""
+"""Maximum tokens of a model's thinking."""
 ROOM_FOR_ANSWER = 4_096
-"""Tokens for the answer. They are added when the thinking budget is `max_tokens` or more."""
+"""Tokens for the answer, added if the thinking budget is `max_tokens` or more."""
 
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 HEADER_CHARACTERS = 1 << 18
-"""Of an image's base64, in which its size in pixels is looked for. A JPEG may have a preview before it."""
+"""The part of an image's base64 that is searched for its size in pixels. A JPEG may have a preview before it."""
 _CACHE: Json = {"type": "ephemeral"}
 
 
@@ -54,9 +54,9 @@ def build_params(
 
     Tools are sorted by name, and the system prompt, the last tool and the last block of the last user-role message
     carry a cache marker, so each request starts with the cached part of the request before. `system_end` is a block of
-    its own behind the marker of `system`: of the requests of other runs, all before it is in the cache. The API would
-    refuse empty texts, messages without other content, and thinking without a signature (its reply broke off), so
-    these are left out. `max_tokens` grows when a thinking budget would leave no room for an answer.
+    its own after the marker of `system`, so that other runs can share the cache of all before it. Empty texts, messages
+    without other content, and thinking without a signature (its reply broke off) are left out: the API would refuse
+    them. `max_tokens` grows if a thinking budget would leave no room for an answer.
     """
     side = CROWD_SIDE if _count_images(messages) > CROWD else SIDE_LIMIT
     params: Json = {"model": model, "max_tokens": max_tokens, "messages": _messages(messages, side)}
@@ -142,8 +142,8 @@ def _block_param(block: Block, side: int) -> Json | None:
 
 
 def _unfit_image(mime_type: str, data: str, side: int) -> str:
-    """The last resort for what could not be scaled: the text in place of an image that the API would refuse; "" for one
-    that it takes."""
+    """The text in place of an image that could not be scaled and that the API would refuse; "" for an image that it
+    takes."""
     if mime_type not in IMAGE_TYPES:
         return f"[an image of type {mime_type[:40]!r}, which models do not take: {', '.join(sorted(IMAGE_TYPES))}]"
     if not data:
@@ -174,8 +174,8 @@ def _tool_result(result: ToolResult, side: int) -> Json:
 
 
 def _tool_input(args: bytes) -> Json:
-    """The arguments as an object. Other arguments become `{}`, since the API takes only objects, and so do arguments
-    nested deeper than `ARGUMENTS_DEPTH`, since encoders refuse them.
+    """The arguments as an object. All others become `{}`, because the API takes only objects, and so do arguments
+    nested deeper than `ARGUMENTS_DEPTH`, because encoders refuse them.
 
     The result of such a call is an error that quotes the model's text.
     """

@@ -31,15 +31,15 @@ WORKER = Path(__file__).with_name("worker") / "worker_main.py"
 MAX_RETRIES = 2
 """Retries before the stream has begun: for connection errors, 408, 409, 429 and 5xx, after Retry-After."""
 REQUEST_LIMIT = 64 * 1024 * 1024
-"""Bytes of one request: twice what Anthropic takes."""
+"""Maximum of one request in bytes: twice the limit of Anthropic."""
 LINE_LIMIT = 64 * 1024 * 1024
-"""Bytes of one line from the worker. The longest has a whole reply, of which each character may take six bytes."""
+"""Maximum of a line from the worker in bytes. One has a whole reply, where a character may take six bytes."""
 LINES_WAITING = 1_000
-"""Number of lines that wait for the run, as when its output is not read, from which on the worker is not read."""
+"""The number of waiting lines at which the worker is not read, for example because no one reads the run's output."""
 MESSAGE_LENGTH = 1_000
-"""Characters of an error's message."""
+"""Maximum of an error's message in characters."""
 STDERR_KEPT = 4096
-"""Bytes."""
+"""The last bytes of stderr that are kept."""
 
 
 class StartWorker(Protocol):
@@ -57,7 +57,7 @@ class StartWorker(Protocol):
 
 
 def worker_environment(provider: str) -> dict[str, str]:
-    """Of a worker for this provider."""
+    """The environment of a worker for this provider."""
     return child_environment(*((CUSTOM_HEADERS,) if provider == ANTHROPIC.name else ()))
 
 
@@ -87,8 +87,8 @@ def program_starter(loop: Loop) -> StartWorker:
 
 
 class ModelWorker:
-    """A worker that was started and configured. `on_line` gets each valid line, decoded and as it came; `on_fault` what
-    is wrong with a line that is not valid; `on_end` the worker's last words, once. Raises `SpawnError`."""
+    """Starts and configures a worker. `on_line` gets each valid line, decoded and raw; `on_fault` gets the fault of an
+    invalid line; `on_end` gets the worker's last words, once. Raises `SpawnError`."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class ModelWorker:
             self.kill()
 
     def send_once_ready(self, line: bytes) -> None:
-        """Sends a request as soon as the worker is ready; never if the worker dies or is killed before."""
+        """Sends a request as soon as the worker is ready; never if the worker ends before."""
         if self.is_ready:
             self.send(line)
         else:
@@ -141,7 +141,7 @@ class ModelWorker:
         self.child.kill_group(signal.SIGKILL)
 
     def hold(self) -> None:
-        """Reads no more lines, until `read_on`."""
+        """Reads no lines until `read_on`."""
         if not self._is_held:
             self._is_held = True
             self._loop.watch(self.child.stdout)
@@ -207,6 +207,6 @@ def worker_failed(message: str) -> Line:
 
 
 def advise(line: Line, model: str, access: Access) -> None:
-    """Makes an `error` line of a worker presentable: its message on one line, and what the user can do."""
+    """Prepares a worker's `error` line for the user: its message on one line, and advice."""
     line["message"] = one_line(line["message"], MESSAGE_LENGTH)
     line["advice"] = advice(FailedRequest(line, model, access))

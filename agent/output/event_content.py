@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def content(blocks: Iterable[Block]) -> tuple[events.Content, ...]:
-    """Blocks as events show them: images by size, reasoning not at all."""
+    """The blocks for events: images by size, without reasoning."""
     shown: list[events.Content] = []
     for block in blocks:
         if isinstance(block, Text):

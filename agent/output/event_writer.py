@@ -1,4 +1,4 @@
-"""Passes records of the run to its readers, in order, and no faster than the output takes them."""
+"""Passes records of the run to its readers in order, at most as fast as the output takes them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ if TYPE_CHECKING:
     from wire.events import Record
 
 FLUSH_S = 2.0
-"""Seconds that an aborted run waits for a reader that does not read."""
+"""Maximum wait of an aborted run for a slow reader, in seconds."""
 PROGRESS_WAITING = 256
-"""While so many posted records wait, tool progress and notes are dropped."""
+"""The number of waiting posted records from which tool progress and notes are dropped."""
 
 
 class EventWriter:
-    """Passes each record to all `readers`. With `output`, `emit` waits while the reader of that is behind: while it is
-    full.
+    """Passes each record to all `readers`. With `output`, `emit` waits while that is full: its reader is behind.
 
     Callbacks of the loop must not wait, so they post their records. Posted records are emitted before the next record
     of the run, or while the run waits.
@@ -36,7 +35,7 @@ class EventWriter:
         self._loop = loop
         self.clock = loop.clock
         self.abort = abort
-        """Ends the writer's waits. Each prompt has its own."""
+        """Ends the writer's waits. Each prompt sets its own."""
         self.readers = [*readers]
         self._output = output
         self._posted: deque[Record] = deque()
@@ -52,7 +51,7 @@ class EventWriter:
         self._posted.append(record)
 
     def post_progress(self, record: Record) -> None:
-        """Queues a record from a callback; drops it when the reader is far behind."""
+        """Queues a record from a callback; drops it if the reader is far behind."""
         if len(self._posted) < PROGRESS_WAITING:
             self._posted.append(record)
 
@@ -78,8 +77,8 @@ class EventWriter:
     def wait(self, predicate: Callable[[], bool], deadline: float | None = None) -> bool:
         """Waits until the predicate holds (True), or until the deadline or an abort (False).
 
-        If it holds at once, again and again, the loop still serves the others every `FAIR_S`: a replayed reply is there
-        as a whole, and neither a signal nor a request may wait for its end.
+        Even if it always holds at once, the loop serves its other work every `FAIR_S`: a replayed reply is complete
+        from the start, and no signal or request may wait for its end.
         """
         while True:
             self._flush_posted()
@@ -92,7 +91,7 @@ class EventWriter:
             self._loop.run_until(lambda: predicate() or self.abort.requested or self._has_posted(), deadline)
 
     def finish(self) -> bool:
-        """Waits until the reader has all records; after an abort for `FLUSH_S` at most. Returns whether it has them."""
+        """Waits until the reader has all records, after an abort at most `FLUSH_S`. Returns whether it has them."""
         self._flush_posted()
         if self._output is None:
             return True

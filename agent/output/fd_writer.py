@@ -1,7 +1,7 @@
 """Writes to a descriptor without ever blocking, even if it is a pipe with a slow reader.
 
 Other programs may share the descriptor (a terminal, a pipe of the parent), so it stays in blocking mode. A pipe that
-polls as writable takes `PIPE_BUF` bytes without blocking, so the writer writes at most so many at a time.
+polls as writable takes `PIPE_BUF` bytes without blocking, so the writer writes at most `PIPE_BUF` bytes at a time.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 CHUNK = select.PIPE_BUF
 GONE = frozenset({errno.EPIPE, errno.ECONNRESET, errno.EIO, errno.EBADF})
-"""Errors that mean that the reader has gone; EIO comes from a terminal that has hung up."""
+"""Errors after the reader has gone; EIO is from a terminal that has hung up."""
 HIGH_WATER = 1024 * 1024
-"""Bytes that wait for the reader, unless the owner says otherwise. With more the caller should wait, and a lossy writer
-drops new data."""
+"""Default maximum of bytes that wait for the reader. With more, the caller should wait, and a lossy writer drops new
+data."""
 
 
 class WaitingBytes(Protocol):
@@ -38,10 +38,10 @@ class WaitingBytes(Protocol):
 
 
 class FdWriter:
-    """Calls `on_broken` once, when the descriptor takes no more data: with "" if the reader has gone, else with the
-    reason (a full disk). Later writes are dropped.
+    """Calls `on_broken` once when the descriptor takes no more data: with "" if the reader has gone, else with the
+    reason (such as a full disk). Later writes are dropped.
 
-    `outbox` keeps what waits; its owner may put something into it and then call `drain`."""
+    `outbox` keeps the waiting bytes; its owner may add some and then call `drain`."""
 
     def __init__(
         self,
@@ -99,8 +99,8 @@ class FdWriter:
         self.drain()
 
     def on_readable(self, budget: int) -> None:  # noqa: ARG002
-        """The writing end of a pipe is readable only when its reader has gone. A socket is also readable when its peer
-        sends something, or is stdin as well: then its end is noticed at the next write."""
+        """Ends the writer if its reader has gone: only then is the writing end of a pipe readable. A socket is also
+        readable after data from its peer; its end is then noticed at the next write."""
         self.drain()
         if self.broken:
             return
@@ -138,7 +138,7 @@ class FdWriter:
         self._watch()
 
     def _watch(self) -> None:
-        """Watches a pipe or a socket all the time, to see its reader leave; others only while bytes wait."""
+        """Watches a pipe or a socket always, to notice that its reader leaves; others only while bytes wait."""
         try:
             self._loop.watch(self, read=self._shows_end and not self.broken, write=not self.is_flushed)
         except (PermissionError, OSError):

@@ -1,5 +1,5 @@
-"""Writes the timeline of a run to its stats and metrics files: turns, tool calls, notices of extensions, and what the
-agent uses. Other runs have none.
+"""Writes the timeline of a run with a stats or metrics file: turns, tool calls, notices of extensions, and the agent's
+use of the model.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from supervisor.monitoring.stats_file import StatsFile
 
 DETAIL_LENGTH = 200
-"""The most characters of an error that are written."""
+"""Maximum of an error in characters."""
 
 
 class Timeline:
@@ -64,7 +64,7 @@ class Timeline:
         self._recording.run(replace(self._run, time=time.time()))
 
     def tool_begins(self, tool: str, extension: str) -> Callable[[ToolResult], None]:
-        """Takes each tool call that begins. Returns what takes its result."""
+        """Takes each tool call that begins. Returns the function that takes its result."""
         began = Timestamp.now()
 
         def ended(result: ToolResult) -> None:
@@ -80,7 +80,7 @@ class Timeline:
         self._recording.notice(extension, kind, message)
 
     def close(self, result: events.Result) -> None:
-        """Writes how the run ended, and the last figures."""
+        """Writes the end of the run and the last totals."""
         self._count(result.usage)
         ending = {"steps": result.steps, "status": result.status, "exit_code": result.exit_code}
         self._run = replace(self._run, **ending, reason=result.reason[:DETAIL_LENGTH])

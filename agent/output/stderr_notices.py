@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
 
 FLUSH_S = 0.5
-"""Seconds that `close` waits for a slow reader."""
+"""Maximum wait of `close` for a slow reader, in seconds."""
 _DELAY = re.compile(r" in \d+\.\d s(?= \(log: |$)")
 _FIGURES = re.compile(r"[\d(]")
 _HANDLER_FAILED = re.compile(r": (?:the )?guard .{1,80} failed: \w+|: intercept panic: ")
-"""How the SDKs begin the reason of a block by a handler that failed."""
+"""The beginning of an SDK's reason for a block by a failed handler."""
 
 
 class StderrNotices:
-    """Writes each notice once to stderr, and every time to the event stream and the followers."""
+    """Writes each notice to stderr once, and to the event stream and the followers every time."""
 
     def __init__(
         self, loop: Loop, event_writer: EventWriter, *, stderr: int, before_line: Callable[[], None] | None = None
     ) -> None:
         self.has_begun = False
-        """Whether an extension that gets ready now is late for the first request."""
+        """Whether an extension that becomes ready now is late for the first request."""
         self.followers: list[Callable[[Extension, NoticeKind, str], None]] = []
         """Called with the extension, the kind and the message of each notice."""
         self._loop = loop
@@ -54,7 +54,7 @@ class StderrNotices:
         self._stderr.write(printable(line.replace("\n", " ")).encode("utf-8", "replace") + b"\n")
 
     def notice(self, extension: Extension, kind: NoticeKind, message: str) -> None:
-        """Reports what happened to an extension."""
+        """Reports an event of an extension, such as a crash."""
         if kind == "started" and self.has_begun and extension.found.link is None:
             kind, message = "late", "ready after the first request; its tools join in the next turn"
         self.report(extension.name, kind, message)
@@ -70,12 +70,12 @@ class StderrNotices:
             self.say(line_about(extension.name, kind, message))
 
     def gather(self) -> None:
-        """From now on lines about failed starts are kept, until `tell_gathered` or another line: extensions with the
-        same trouble then share a line."""
+        """Keeps lines about failed starts until `tell_gathered` or another line: extensions with the same trouble then
+        share a line."""
         self._gathered = {}
 
     def tell_gathered(self, *, go_on: bool = False) -> None:
-        """Writes the lines that were kept. With `go_on` later ones are kept, too."""
+        """Writes the kept lines. With `go_on`, later ones are kept, too."""
         gathered, self._gathered = self._gathered or {}, None
         for trouble, told in gathered.items():
             names = [name for name, _ in told]
@@ -117,11 +117,11 @@ class StderrNotices:
 
 
 def _trouble(name: str, message: str) -> str:
-    """The message without what differs between extensions that have the same trouble."""
+    """The message without the parts that differ between extensions with the same trouble."""
     for text in ("/{}/", "ext-{}.log", "restart {} "):
         message = message.replace(text.format(name), text.format("NAME"))
     return _DELAY.sub("", message)
 
 
 def _nothing(_reason: str) -> None:
-    """A run goes on without a reader of stderr."""
+    """Does nothing: a run goes on without a reader of stderr."""

@@ -1,5 +1,5 @@
-"""The user's settings of providers, in files and flags: models.json, auth.json and key files; the provider and the
-model that a run uses; and whether a key is accepted.
+"""The user's settings of providers, from flags, models.json, auth.json and key files; the choice of provider and
+model; and the test of a key.
 
 Facts about models and providers that come with zot are in `agent.model`.
 """

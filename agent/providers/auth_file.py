@@ -2,7 +2,7 @@
 
 zot's format: `{"anthropic": {"api_key": "…"}, "additional_api_key_creds": {"openrouter": {"api_key": "…"}}}`. An entry
 may have `oauth` (the tokens of a subscription) or `api_key_command` (a program that prints the key) instead of a key.
-Neither is used here; both stay when another entry is changed. No text of an error or a message has a part of a key.
+Neither is used here; both stay when another entry is changed. No error or message contains a part of a key.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 NAME = "auth.json"
 MORE = "additional_api_key_creds"
-"""The field with the entries of providers that have no field of their own."""
+"""The field with the entries of all providers without a field of their own."""
 OWN_FIELDS = frozenset({"anthropic"})
-"""Our providers that have a field of their own in zot's file."""
+"""The providers that have a field of their own in zot's file."""
 MODE = 0o600
 FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 LOCK_S = 5.0
-"""Seconds to wait for another program that changes the file."""
+"""Maximum wait for another program that changes the file, in seconds."""
 POLL_S = 0.02
 _WORDS = {"api_key": "key", "oauth": "OAuth token", "api_key_command": "command for a key"}
 
 
 class AuthFileError(ValueError):
-    """The text names the file and the fault; it never has a part of the content."""
+    """The text names the file and the fault, and never has a part of the content."""
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class Stored(msgspec.Struct, frozen=True):
 
     key: str | None = None
     unused: str = ""
-    """The kind of an entry that is no key, in words; "" if it has a key or nothing."""
+    """The kind of an entry that is no key, in words; "" for a key or an empty entry."""
     warning: str = ""
     """A line for the user about the file; "" if there is none."""
 
@@ -80,8 +80,8 @@ def read_stored(home: Path, provider: str) -> Stored:
 
 
 def store_key(home: Path, provider: str, key: str) -> None:
-    """Puts the key of this provider in place of all that the file had for it; makes the file if there is none. Raises
-    `AuthFileError`, and then the file is as before."""
+    """Replaces the provider's whole entry by this key; makes the file if there is none. Raises `AuthFileError`; the
+    file is then unchanged."""
     with _edit(home / NAME) as content:
         found = _find(content, provider, home / NAME)
         entry = {name: value for name, value in (found[1] if found else {}).items() if name not in _WORDS}
@@ -90,8 +90,8 @@ def store_key(home: Path, provider: str, key: str) -> None:
 
 
 def remove_entry(home: Path, provider: str) -> str:
-    """Takes out all that the file has for this provider, and says in words what that was; "" if there was nothing.
-    Raises `AuthFileError`, and then the file is as before."""
+    """Removes the provider's whole entry. Returns its kind in words; "" if there was none. Raises `AuthFileError`; the
+    file is then unchanged."""
     path = home / NAME
     content = _read(path)
     if content is None or _find(content, provider, path) is None:
@@ -105,7 +105,7 @@ def remove_entry(home: Path, provider: str) -> str:
 
 
 def _container(content: dict[str, Any], provider: str, *, is_there: bool) -> dict[str, Any]:
-    """The object of the file that has this provider's entry, or is to have it."""
+    """The object of the file for this provider's entry: the file itself or its `MORE`."""
     if provider in content if is_there else provider in OWN_FIELDS:
         return content
     more: dict[str, Any] = content.setdefault(MORE, {})
@@ -113,7 +113,7 @@ def _container(content: dict[str, Any], provider: str, *, is_there: bool) -> dic
 
 
 def _find(content: dict[str, Any], provider: str, path: Path) -> tuple[str, dict[str, Any]] | None:
-    """The place and the entry of this provider. zot leaves an empty object where there is nothing."""
+    """The place and the entry of this provider; None without one. zot leaves an empty object in place of an entry."""
     more = content.get(MORE)
     if more is None:
         more = {}
@@ -139,7 +139,7 @@ def _read(path: Path) -> dict[str, Any] | None:
     except OSError as error:
         raise AuthFileError(f"{path}: cannot be read: {error.strerror}") from None
     try:
-        content = msgspec.json.decode(text)  # it says where the fault is
+        content = msgspec.json.decode(text)  # its error has the place of the fault
         if isinstance(content, dict):
             content = json.loads(text)  # it keeps numbers of any size
     except UNREADABLE as error:
@@ -153,8 +153,8 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 @contextmanager
 def _edit(path: Path) -> Iterator[dict[str, Any]]:
-    """The content, to be changed. It is written when the block ends without an error, unless it is as before. Programs
-    of ours take turns."""
+    """Yields the content for changes. It is written when the block ends without an error, if it has changed. A lock
+    makes our programs take turns."""
     try:
         private_folder(path.parent)
         lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, MODE)

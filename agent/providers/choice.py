@@ -1,4 +1,4 @@
-"""Which provider and which model a run uses, by flags, settings and `models.json`. Pure."""
+"""Chooses the provider and the model of a run by flags, settings and `models.json`. Pure."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 REPLAY = "replay"
 """The provider of `--replay`, which is no server."""
 SHOWN = 5
-"""Models that a message names."""
+"""Maximum of models that a message names."""
 
 
 class ChoiceError(ValueError):
-    """The text names the flag or the file, and says what to change."""
+    """The text names the flag or the file, and the change to make."""
 
 
 class ProviderChoice(msgspec.Struct, frozen=True):
@@ -42,9 +42,9 @@ class ProviderChoice(msgspec.Struct, frozen=True):
 
 
 def choose(provider: str | None, model: str | None, config: Config, known: KnownModels) -> ProviderChoice:
-    """`provider` and `model` are the flags. The provider is the one of the flag; else the one that `models.json` has
-    the model for; else that of the settings; else Anthropic. The settings are shared with zot: one that is not known
-    here is ignored with its model, and a remark says so. Raises `ChoiceError`."""
+    """`provider` and `model` are the flags. The provider is that of the flag, else the one that has the model in
+    `models.json`, else that of the settings, else Anthropic. zot shares the settings: a provider that is unknown here
+    is ignored with its model, and a remark says so. Raises `ChoiceError`."""
     theirs = (config.provider or "").strip().lower()
     is_ours = theirs in ("", *known.providers)
     settings_provider = (theirs or ANTHROPIC.name) if is_ours else ANTHROPIC.name

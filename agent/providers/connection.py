@@ -1,5 +1,5 @@
-"""The server of a run: which provider and which model, where it is, and with which credential. Reads the files of the
-user's that have a key, and connects to nothing."""
+"""Finds the server of a run: provider, model, address and credential. Reads the user's files with a key, and connects
+to nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CONNECTION_ERRORS = (AccessError, AuthFileError, ChoiceError, KeyFileError)
 
 
 class Credentials(msgspec.Struct, frozen=True):
-    """The flags about the server; None for one that is not given."""
+    """The flags about the server; None if unset."""
 
     api_key: str | None
     api_key_file: str | None
@@ -51,9 +51,9 @@ def connection(
     known: KnownModels,
     make: MakeProvider = AnthropicProvider,
 ) -> tuple[Connect, str, tuple[str, ...]]:
-    """A function that makes the provider, the model, and lines for the user. `provider` and `model` are those that are
-    asked for; None for none. `make` gets the access. From here on the provider's models are in use, and its key is
-    withheld from children. Raises `CONNECTION_ERRORS`."""
+    """Returns a function that makes the provider, the model, and lines for the user. `provider` and `model` are the
+    wanted ones, None if unset. `make` gets the access. Afterwards the catalogue has the provider's models, and
+    children do not get its key. Raises `CONNECTION_ERRORS`."""
     path = given.api_key_file
     if path is not None and given.api_key is not None:
         raise AccessError("--api-key and --api-key-file exclude each other: leave one of them out")

@@ -8,26 +8,26 @@ import stat
 import time
 
 STDIN = "-"
-"""The name that means standard input."""
+"""The name for standard input."""
 WAIT_S = 30.0
-"""Seconds in which a pipe must have given the whole key."""
+"""Maximum wait for the end of a pipe, in seconds."""
 LIMIT = 64 * 1024
-"""Bytes."""
+"""Maximum of the file in bytes."""
 FOR_OTHERS = stat.S_IRGRP | stat.S_IROTH
 
 
 class KeyFileError(ValueError):
-    """The text names the file and the fault; it never has a part of the content."""
+    """The text names the file and the fault, and never has a part of the content."""
 
 
 def display_path(path: str) -> str:
-    """How messages name the file."""
+    """The name of the file in messages."""
     return "--api-key-file - (stdin)" if path == STDIN else f"--api-key-file {path}"
 
 
 def read_key(path: str, *, name: str = "") -> tuple[str, str]:
     """The key in a file, or on stdin if `path` is `-`, without the white space around it; and a warning, "" if there is
-    none. `name` is what messages call the file. Raises `KeyFileError`.
+    none. `name`: the name of the file in messages. Raises `KeyFileError`.
 
     A FIFO without a writer is an error after `WAIT_S`.
     """
@@ -64,7 +64,7 @@ def read_key(path: str, *, name: str = "") -> tuple[str, str]:
 
 
 def _read(fd: int, name: str) -> bytes:
-    """All bytes, or a little more than `LIMIT` of them."""
+    """All bytes; of a larger file a little more than `LIMIT`."""
     deadline = time.monotonic() + WAIT_S
     pieces: list[bytes] = []
     size = 0

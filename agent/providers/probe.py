@@ -1,4 +1,4 @@
-"""Tries a credential: one request for one token, through the model worker that runs use."""
+"""Tries a credential with one request for one token, through the same model worker as a run."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from agent.model.access import Access
 
 TIMEOUT_S = 30.0
-"""Seconds for the start of the worker, the request, and its repetitions."""
+"""Maximum for the start of the worker, the request and its retries, in seconds."""
 CHEAPEST = "claude-haiku-5-5"
-"""Asked where no model is named."""
+"""The model of the request if none is named."""
 
 
 class ProbeOutcome(Enum):
@@ -29,7 +29,7 @@ class ProbeOutcome(Enum):
     REFUSED = "refused"
     """The server does not take this credential."""
     UNKNOWN = "unknown"
-    """Nothing was learnt of the credential: the server could not be reached, or is no server of this API."""
+    """Nothing is known about the credential: the server could not be reached, or is no server of this API."""
 
 
 class Probe(msgspec.Struct, frozen=True):
@@ -64,8 +64,8 @@ def probe(access: Access, model: str, *, timeout_s: float = TIMEOUT_S) -> Probe:
 def judge(line: Mapping[str, Any], model: str, endpoint: str) -> Probe:
     """Judges the credential by the last line of a reply. Pure.
 
-    Servers look at the credential before the request, so a complaint about the model or about money means that they
-    know it. Another HTTP 400 means nothing: a LiteLLM proxy without a database answers so to a wrong key.
+    Servers check the credential before the request, so an error about the model or about money means that they know
+    it. Another HTTP 400 tells nothing: a LiteLLM proxy without a database answers so to a wrong key.
     """
     if line["type"] == "final":
         return Probe(ProbeOutcome.ACCEPTED, f"{endpoint} accepts it: {model} has answered")

@@ -1,7 +1,7 @@
 """Reads `$ZOT_HOME/models.json`: the user's models and providers.
 
-One fault makes the file unusable: a price or an address that is not what was meant would cost money without a word. So
-a run ends before it begins, and says where the fault is; a replayed run, too, because its cost is counted by this file.
+One fault makes the file unusable: a wrong price or address would cost money unnoticed. So a run fails before its start
+and names the place of the fault; so does a replayed run, because its cost is counted by this file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wire.settings.models_file import UserModel, UserProvider
 
 OTHER_NAMES = {"anthropic-messages": "anthropic"}
-"""Names of providers that zot takes for others."""
+"""Other names of providers in zot, and the usual ones."""
 
 
 class UserModelsError(ValueError):
@@ -34,29 +34,29 @@ class KnownModels(msgspec.Struct, frozen=True):
     """All providers that a run can use, and the models of the user's file."""
 
     providers: Mapping[str, Preset] = msgspec.field(default_factory=lambda: PRESETS)
-    """By name: the presets, and those of the user's own."""
+    """The presets and the user's own providers by name."""
     models: tuple[ModelInfo, ...] = ()
     """In the order of the file."""
     urls: Mapping[str, str] = {}
     """The address that the file gives for a provider, by the provider's name."""
     without_credential: frozenset[str] = frozenset()
-    """Providers that the file sends no credential to."""
+    """Providers that get no credential, by the file."""
     unusable: Mapping[str, str] = {}
     """Providers of the file that speak another API, with its name."""
     remark: str = ""
-    """A line about fields of the file that nothing reads; empty if there are none."""
+    """A line about unknown fields of the file; "" if there are none."""
 
     def model(self, provider: str, model_id: str) -> ModelInfo | None:
         return next((info for info in self.models if (info.provider, info.id) == (provider, model_id)), None)
 
     def url(self, provider: str, model_id: str) -> str | None:
-        """The address that the file gives for this model; None if it gives none."""
+        """The address in the file for this model; None if there is none."""
         info = self.model(provider, model_id)
         return (info.base_url if info is not None else None) or self.urls.get(provider)
 
 
 def load_user_models(home: Path) -> KnownModels:
-    """The providers and the models; without the file those that are packaged. Raises `UserModelsError`."""
+    """The providers and the models of the file; without a file only the presets. Raises `UserModelsError`."""
     path = home / FILE
     try:
         text = read_file(path)
@@ -78,7 +78,7 @@ def load_user_models(home: Path) -> KnownModels:
 
 
 class _UnfitError(Exception):
-    """Something that cannot be used together."""
+    """An entry that cannot be used; the text says why."""
 
 
 def _known_models(file: Mapping[str, UserProvider], remark: str) -> KnownModels:
@@ -124,7 +124,7 @@ def _url(given: str, place: str) -> str:
 
 
 def _info(provider: str, model: UserModel, place: str) -> ModelInfo:
-    """The model; what its entry leaves out is as packaged for the same id."""
+    """The model. Missing fields of its entry are taken from the packaged model of the same id."""
     packaged = CATALOGUE.get(model.id)
     old = packaged.prices if packaged is not None else Prices()
     prices = Prices(

@@ -1,5 +1,5 @@
 """`zot rpc`: another program drives the agent by lines on stdin and stdout.
 
-`server` is the process: stdin, stdout, signals, one prompt after another. `requests` answers the client, while a prompt
-runs, too. All of it is on the one loop.
+`server` is the process: stdin, stdout, signals, one prompt after another. `requests` answers the client, also while a
+prompt runs. Everything runs on the one loop.
 """

@@ -1,8 +1,8 @@
 """The output to the client: responses, and the records of prompts. Bounded: a client that does not read is given up.
 
-Bounds of the output that waits for a slow client, in their order: above `record_queue.JOIN_ABOVE` pieces of the
-same text are joined, above `WAITS_ABOVE` the prompt waits for the client, above `WAITING_LIMIT` the client is given up,
-as it is when it takes nothing for `STALLED_S`. Requests are answered all the while.
+Bounds of the output that waits for a slow client, smallest first: above `record_queue.JOIN_ABOVE` pieces of the same
+text are joined, above `WAITS_ABOVE` the prompt waits for the client, above `WAITING_LIMIT` the client is given up; so
+is a client that takes nothing for `STALLED_S`. Requests are always answered.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop, Timer
 
 WAITS_ABOVE = 32 * 1024 * 1024
-"""Bytes. While more wait, the prompt waits, and notes and panels of extensions are thinned out: so a client that goes
-on reading gets every record of its prompts, however slow it is. Only responses are written beyond that."""
+"""Bytes. While more wait, the prompt waits, and notes and panels of extensions are thinned out: so a slow client that
+keeps reading gets every record of its prompts. Only responses are written beyond this bound."""
 WAITING_LIMIT = 64 * 1024 * 1024
-"""Bytes. A client for which more wait is given up when the next line is written."""
+"""Bytes. If more wait, the client is given up at the next line."""
 STALLED_S = 60.0
-"""Seconds after which a client is given up that takes nothing."""
+"""Seconds without a byte taken after which the client is given up."""
 HELD_LIMIT = 1000
-"""Most records that are kept before the first response; the oldest go first."""
+"""Maximum of records kept before the first response; the oldest are dropped first."""
 OF_NO_PROMPT = (
     events.Session,
     events.Extension,
@@ -69,15 +69,15 @@ class ClientOutput:
         self.prompt = ""
         """The prompt whose records are written; "" if there is none."""
         self.is_sent = False
-        """An extension has sent that prompt."""
+        """Whether an extension has sent that prompt."""
         self.shows_sent = False
-        """The client wants the records of prompts that extensions send."""
+        """Whether the client wants the records of prompts that extensions send."""
         self._waiting = RecordQueue()
         self.writer = FdWriter(loop, fd, on_gone, outbox=self._waiting, high_water=WAITS_ABOVE)
 
     @property
     def is_open(self) -> bool:
-        """Whether records are written: the client has said something, and if it needs one, the token."""
+        """Whether records are written: the client has sent a line, and the token if one is needed."""
         return self._is_open
 
     def respond(self, response: responses.Response[Any], *, opens: bool = True) -> None:
@@ -92,7 +92,7 @@ class ClientOutput:
             self._held.clear()
 
     def record(self, record: events.Record) -> None:
-        """Writes a record, with the prompt that it belongs to, if the client is to see that."""
+        """Writes a record with the id of its prompt, if the client is to see that prompt."""
         belongs_to = "" if isinstance(record, OF_NO_PROMPT) else self.prompt
         if belongs_to and self.is_sent and not self.shows_sent:
             return
@@ -106,13 +106,13 @@ class ClientOutput:
             self._push()
 
     def line(self, line: bytes) -> None:
-        """Writes a line that answers one of the client's own, also before the first response."""
+        """Writes a line that answers a line of the client, also before the first response."""
         if self._takes_more():
             self._waiting.append(line)
             self._push()
 
     def close(self) -> None:
-        """Writes nothing more."""
+        """Stops writing; later lines are dropped."""
         self.writer.close()
         if self._watchdog is not None:
             self._watchdog.cancel()
@@ -129,7 +129,7 @@ class ClientOutput:
             self._watchdog = self._loop.call_later(self._stalled_s, self._look)
 
     def _look(self) -> None:
-        """Gives the client up if it has taken nothing for `stalled_s`; else looks again when that may be so."""
+        """Gives the client up if it has taken nothing for `stalled_s`; else sets the timer again."""
         self._watchdog = None
         since = self.writer.stuck_since
         if since is None:

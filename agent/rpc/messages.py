@@ -1,4 +1,4 @@
-"""Turns messages of a client into a transcript; `agent.sessions.export.client_messages` is the other way."""
+"""Turns messages of a client into a transcript; `agent.sessions.export.client_messages` does the reverse."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Part = transcript.Text | transcript.Image
 
 
 class UnfitMessageError(ValueError):
-    """The model's API would refuse it; the text says what is wrong, and where."""
+    """A message that the model's API would refuse; the text has the fault and its place."""
 
 
 def to_transcript(given: Sequence[messages.Message]) -> list[transcript.Message]:
@@ -80,7 +80,7 @@ def _part(part: messages.Text | messages.Image, where: str) -> Part:
 
 
 def image(mime_type: str, data: str, where: str) -> transcript.Image:
-    """An image that models take. Raises `UnfitMessageError`, which begins with `where`."""
+    """An image that models take. Raises `UnfitMessageError`; its text begins with `where`."""
     decoded = _decode(mime_type, data, where)
     if len(decoded) > limits.BYTES_LIMIT:
         raise UnfitMessageError(f"{where}.data: more than {limits.BYTES_LIMIT} bytes, which models do not take")
@@ -88,7 +88,7 @@ def image(mime_type: str, data: str, where: str) -> transcript.Image:
 
 
 def prompt_images(given: Sequence[requests.ImageData]) -> tuple[transcript.Image, ...]:
-    """The images of a prompt. One that is too large is taken if it can be scaled later. Raises `UnfitMessageError`."""
+    """The images of a prompt. A too large one is accepted if it can be scaled later. Raises `UnfitMessageError`."""
     found: list[transcript.Image] = []
     sizes: list[int] = []
     for number, one in enumerate(given):
@@ -110,7 +110,7 @@ def prompt_images(given: Sequence[requests.ImageData]) -> tuple[transcript.Image
 
 
 def _decode(mime_type: str, data: str, where: str) -> bytes:
-    """The bytes of an image whose type is what is said. Raises `UnfitMessageError`."""
+    """The bytes of an image; its content must have the type `mime_type`. Raises `UnfitMessageError`."""
     try:
         decoded = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError) as error:

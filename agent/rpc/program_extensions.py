@@ -1,7 +1,7 @@
-"""The extensions that live in the client program: their frames come and go with the other lines of the client.
+"""Extensions inside the client program: their frames travel between the other lines of the client.
 
-Such an extension has no process. All else is as with any extension: the handshake, the deadlines, the verdicts and the
-accounting are those of the supervisor.
+Such an extension has no process. The rest is as with any extension: the supervisor does the handshake, deadlines,
+verdicts and accounting.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wire.rpc.requests import Ext
 
 EXTENSIONS_LIMIT = 100
-"""Most names that the client's extensions may have, one after another included: the costs of each are kept."""
+"""Maximum of names of the client's extensions, ended ones included: the costs of each are kept."""
 ENDED_BY_PROGRAM = "its program has ended it"
 
 
@@ -39,7 +39,7 @@ class ProgramExtensions:
         self._cwd = Path(cwd)
         self._output = _FrameOutput(client)
         self._extensions: dict[str, Extension] = {}
-        """By name, those that have ended included."""
+        """Extensions by name, ended ones included."""
         self._arrivals = 0
 
     def take(self, line: Ext) -> None:
@@ -65,13 +65,13 @@ class ProgramExtensions:
         self._link(line.extension).on_frames(frame + b"\n")
 
     def take_oversize(self, line: Oversize) -> None:
-        """Fails the request that a line over the limit was meant to answer, where that can be told."""
+        """Fails the request that a line over the limit was meant to answer, if that is known."""
         told = ext_lines.long_line(line)
         if told is not None and self._is_open(told.extension):
             self._link(told.extension).on_oversize(told.frame)
 
     def lose_all(self, reason: str) -> None:
-        """The client says nothing more: its extensions have ended. Their guards count as crashed ones."""
+        """Ends all extensions, because the client sends nothing more. Their guards count as crashed."""
         for name in self._extensions:
             self._link(name).on_lost(reason)
 
@@ -120,7 +120,7 @@ class ProgramExtensions:
 
 
 class _FrameOutput:
-    """Writes the lines to the client's extensions between its other lines."""
+    """Writes frames for the client's extensions between the other lines."""
 
     def __init__(self, client: ClientOutput) -> None:
         self._client = client

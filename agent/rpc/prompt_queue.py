@@ -1,4 +1,4 @@
-"""Which prompt or compaction is carried out next. First in, first out; does no I/O."""
+"""Orders the prompts and compactions: first in, first out. Does no I/O."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from agent.transcript import Image
 
 PROMPTS_LIMIT = 1000
-"""Most prompts that wait."""
+"""Maximum number of waiting prompts."""
 BYTES_LIMIT = 64 * 1024 * 1024
-"""Most characters of text and of base64 that wait."""
+"""Maximum of all waiting prompts in characters of text and base64."""
 
 
 class QueueFullError(Exception):
-    """The queue takes no more; the text says what it holds."""
+    """The queue takes no more; the text says why."""
 
 
 class QueuedPrompt(msgspec.Struct, eq=False):
@@ -31,13 +31,13 @@ class QueuedPrompt(msgspec.Struct, eq=False):
 
     id: str
     text: str
-    """Of a compaction its instructions."""
+    """The prompt; for a compaction, its instructions."""
     images: tuple[Image, ...] = ()
     command: Literal["prompt", "compact"] = "prompt"
     """The request that it comes from."""
     abort: Abort = msgspec.field(default_factory=Abort)
     sent: SentPrompt | None = None
-    """The message of the extension that has sent it; None if the client has."""
+    """The prompt as an extension has sent it; None if it is the client's."""
 
     @property
     def kind(self) -> str:
@@ -46,13 +46,13 @@ class QueuedPrompt(msgspec.Struct, eq=False):
 
     @property
     def size(self) -> int:
-        """Characters."""
+        """Characters of text and base64."""
         return len(self.text) + sum(len(image.data) for image in self.images)
 
 
 class PromptQueue:
-    """The prompt that runs and those that wait, compactions among them. An aborted prompt keeps its place: the records
-    of two prompts are never mixed."""
+    """The running prompt and the waiting ones, compactions included. An aborted prompt keeps its place: the records of
+    two prompts are never mixed."""
 
     def __init__(self) -> None:
         self.running: QueuedPrompt | None = None
@@ -60,7 +60,7 @@ class PromptQueue:
         self._count = 0
         self._size = 0
         self._allowance = SendAllowance()
-        """Of extensions, since the client's last prompt."""
+        """The prompts that extensions may still send until the client's next prompt."""
 
     def __iter__(self) -> Iterator[QueuedPrompt]:
         if self.running is not None:
@@ -72,8 +72,8 @@ class PromptQueue:
         return self.running is not None or bool(self.waiting)
 
     def add(self, text: str, images: tuple[Image, ...]) -> tuple[QueuedPrompt, int]:
-        """Puts a prompt of the client at the end. Returns it and how many are carried out before it. From then on
-        extensions may send as many as at first. Raises `QueueFullError`."""
+        """Puts a prompt of the client at the end. Returns it and the number of prompts before it. Renews the number of
+        prompts that extensions may send. Raises `QueueFullError`."""
         put = self._put(QueuedPrompt(f"p{self._count + 1}", text, images))
         self._allowance.renew()
         return put
@@ -102,7 +102,7 @@ class PromptQueue:
         return prompt, position
 
     def begin(self) -> QueuedPrompt | None:
-        """Takes the prompt that has waited longest; it runs until `end`. None if none waits."""
+        """Takes the prompt that has waited longest; it runs until `end`. Returns None if none waits."""
         assert self.running is None
         if not self.waiting:
             return None
@@ -111,15 +111,15 @@ class PromptQueue:
         return self.running
 
     def end(self) -> None:
-        """The prompt that ran has ended."""
+        """Ends the running prompt."""
         assert self.running is not None
         self.running = None
 
     # --- aborts -------------------------------------------------------------------------------------------
 
     def abort(self, prompt_id: str | None, reason: str) -> None:
-        """Requests the abort of a prompt; without an id of the one that runs, or if none has begun of the first one
-        that waits, and if an extension has sent that, also of the client's first one. Does nothing if there is no such
+        """Requests the abort of the prompt with this id. With None: of the running prompt, else of the first waiting
+        one; if an extension has sent that, also of the client's first one. Does nothing if there is no such
         prompt."""
         meant = self._first if prompt_id is None else [prompt for prompt in self if prompt.id == prompt_id]
         for prompt in meant:
@@ -131,7 +131,7 @@ class PromptQueue:
             prompt.abort.request(Status.INTERRUPTED, reason)
 
     def abort_others(self, reason: str) -> None:
-        """Requests the abort of all prompts but the one that runs and the client's first one."""
+        """Requests the abort of all prompts but the running one and the client's first one."""
         kept = [self.running, self._clients_first]
         for prompt in self:
             if prompt not in kept:

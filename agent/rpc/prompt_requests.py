@@ -21,7 +21,7 @@ ABORTED = "aborted by the client"
 TEXT_SHOWN = 200
 """Characters of a prompt's text in the answer to `queue`."""
 INSTRUCTIONS_LIMIT = 10_000
-"""Characters."""
+"""Maximum of the instructions of a compaction in characters."""
 
 
 class PromptRequests:

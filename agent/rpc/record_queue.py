@@ -1,7 +1,7 @@
 """Lines that wait for a client, in order. Pure. While many wait, pieces of the same text are joined into one record.
 
-A model writes a long answer as thousands of records of a few characters. A client that pauses finds them as few
-records: put together, their texts are the same as without.
+A model writes a long answer as thousands of records of a few characters. A client that pauses gets them as few records;
+their joined texts are the same.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 JOIN_ABOVE = 256 * 1024
-"""Bytes that wait. With more, a record is joined to the one before it if both are pieces of the same text."""
+"""Waiting bytes above which a record is joined to the one before it, if both are pieces of the same text."""
 JOINED_LIMIT = 16 * 1024
-"""Most bytes of a joined text as JSON: many clients read lines into a buffer of 64 KiB."""
+"""Maximum of a joined text as JSON, in bytes: many clients read lines into a buffer of 64 KiB."""
 AFTER_A_GAP = "... ["
-"""The beginning of tool progress that follows a gap: it stays the beginning of its record."""
+"""The beginning of tool progress after a gap. Such a record is not joined to the one before it."""
 
 
 class _Piece(msgspec.Struct, eq=False):
-    """A record that is a piece of a text. The line is the three together."""
+    """A record that is a piece of a text. Its line is `before`, `text` and `after`."""
 
     before: bytes
-    """With the quote that opens the text. Two pieces belong to the same text if all but `text` is equal."""
+    """Ends with the quote that opens the text. Pieces with equal `before` and `after` belong to the same text."""
     text: bytearray
     """As JSON, without quotes."""
     after: bytes
@@ -38,7 +38,7 @@ class _Piece(msgspec.Struct, eq=False):
 
 
 class _Render(msgspec.Struct, eq=False):
-    """The content of a panel; empty when newer content waits behind it."""
+    """The content of a panel; empty once newer content waits behind it."""
 
     data: bytes
 
@@ -47,30 +47,30 @@ class _Render(msgspec.Struct, eq=False):
 
 
 class RecordQueue:
-    """An outbox (`FdWriter` says what that is) that joins records.
+    """An outbox (see `FdWriter`) that joins records.
 
     While more than `JOIN_ABOVE` bytes wait, a `text_delta` is joined to a `text_delta` directly before it of the same
     prompt, and so are `tool_use_args` and `tool_progress` of the same id; of the contents of one panel only the newest
-    waits. Nothing else is left out, and nothing changes its place. A record of which a byte was taken stays as it is.
+    waits. Nothing else is left out or changes its place. A record that was written in part stays as it is.
     """
 
     def __init__(self) -> None:
         self.queued = 0
-        """Bytes that wait."""
+        """The number of waiting bytes."""
         self._begun = memoryview(b"")
-        """The rest of a line whose first part was taken."""
+        """The rest of a line that was written in part."""
         self._lines: deque[bytes | _Piece | _Render] = deque()
         self._renders: dict[tuple[str, str], _Render] = {}
         """The newest content of each panel that waits."""
 
     def append(self, data: bytes | memoryview) -> None:
-        """Puts a line at the end that is never joined."""
+        """Adds a line that is never joined."""
         if data:
             self._lines.append(bytes(data))
             self.queued += len(data)
 
     def append_record(self, record: events.Record, prompt: str) -> None:
-        """Puts a record at the end. `prompt` is the id of its prompt, which the line repeats; "" for none."""
+        """Adds a record. `prompt` is the id of its prompt, which the line repeats; "" for none."""
         encoded = events.encode(record)
         after = b',"prompt":"%s"}\n' % prompt.encode() if prompt else b"}\n"
         if self.queued <= JOIN_ABOVE:
@@ -131,7 +131,7 @@ class RecordQueue:
         self.queued += len(line)
 
     def _forget(self, taken: bytes | _Piece | _Render) -> None:
-        """A line is taken, at least in part: nothing may change it."""
+        """Notes that a line was written, at least in part, and must not change now."""
         if isinstance(taken, _Render):
             self._renders = {panel: render for panel, render in self._renders.items() if render is not taken}
 
@@ -141,7 +141,7 @@ def _line_of(waiting: bytes | _Piece | _Render) -> bytes:
 
 
 def _text_of(record: events.Record) -> str | None:
-    """The text of a record that is a piece of one; its last member. None of any other record."""
+    """The text of a record that is a piece of a text; it is the last member. None for any other record."""
     match record:
         case events.TextDelta(delta=text) | events.ToolUseArgs(delta=text) | events.ToolProgress(text=text):
             return text

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class RequestRefusedError(Exception):
-    """The request is not carried out; the text says why, and `code` says it to programs, where they need to know."""
+    """The request is not carried out. The text says why; `code`, if any, does so for programs."""
 
     def __init__(self, text: str, code: Code | None = None) -> None:
         self.code = code

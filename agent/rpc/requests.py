@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     Done = Callable[[Reloaded | str], None]
 
 COMMANDS_LIMIT = 1000
-"""Most slash commands and reloads that run at the same time."""
+"""Maximum of slash commands and reloads that run at the same time."""
 LATER = object()
-"""Stands for the data of a response that comes later, or never."""
+"""Returned by a handler whose response comes later, or never."""
 
 
 class RequestHandler:
-    """Carries out requests. `respond` gets each response, in the order of the requests but for slash commands and
-    reloads, which are answered when they have ended. `show` gets the records of commands."""
+    """Carries out requests. `respond` gets the responses in the order of the requests; only slash commands and reloads
+    are answered when they have ended. `show` gets the records of commands."""
 
     def __init__(
         self,
@@ -62,9 +62,9 @@ class RequestHandler:
         show: Callable[[events.Record], None],
     ) -> None:
         self.commands_running = 0
-        """Slash commands and reloads without an answer so far."""
+        """The number of slash commands and reloads without an answer."""
         self.commands_begun = 0
-        """Slash commands so far."""
+        """The number of slash commands so far."""
         self.is_starting = True
         self._loop = loop
         self._engine = engine
@@ -76,7 +76,7 @@ class RequestHandler:
         self._show = show
         self.reloads = Reloads(engine)
         self._schemas: dict[str, dict[str, Any]] = {}
-        """The schemas that were asked for, by name: the larger ones take 20 ms to make."""
+        """The requested schemas by name: the larger ones take 20 ms to make."""
         prompts = PromptRequests(engine, queue)
         sessions = SessionRequests(engine, home=home, cwd=cwd, version=version, refuse_if_busy=self._refuse_if_busy)
         panels = engine.supervisor.panels
@@ -299,14 +299,14 @@ class Reloads:
         self._count = 0
 
     def begin(self, name: str | None, done: Done) -> None:
-        """Reloads one extension, with None all. `done` gets what was done in a later pass, or the text of an error."""
+        """Reloads one extension, with None all. In a later pass `done` gets the outcome, or the text of an error."""
         self._count += 1
         number = self._count
         self._open[number] = done
 
         def ended(outcomes: tuple[ReloadOutcome, ...]) -> None:
             if self._open.pop(number, None) is None:
-                return  # it was given up
+                return  # the reload was given up
             extensions = self._engine.supervisor.extensions
             if name is not None and not outcomes:
                 done(no_such("extension", name, [extension.name for extension in extensions]))
@@ -316,7 +316,7 @@ class Reloads:
         self._engine.reloader.begin(name, ended)
 
     def give_up(self, reason: str) -> None:
-        """Answers the reloads that are not over with this error."""
+        """Answers all open reloads with this error."""
         given_up, self._open = self._open, {}
         for done in given_up.values():
             done(reason)

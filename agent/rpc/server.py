@@ -45,11 +45,11 @@ PROGRAM_GONE = "the client program has closed the connection"
 
 
 class RpcServer:
-    """Serves one client until its stdin ends, it goes or does not read, or a signal comes. With a `token` the first
+    """Serves one client until its stdin ends, it leaves or stops reading, or a signal comes. With a `token` the first
     line must be a `hello` with it.
 
-    After the end of stdin the client's first prompt has `drain_s` seconds to end, with one of an extension that runs
-    before it, and all other prompts are aborted. A second signal kills all children at once.
+    After the end of stdin the running prompt and the client's first one have `drain_s` seconds to end, and all other
+    prompts are aborted. A second signal kills all children at once.
     """
 
     def __init__(
@@ -74,11 +74,11 @@ class RpcServer:
         self._started = time.monotonic()
         self._loop = Loop()
         self._ending = Abort()
-        """Ends the server, not only a prompt."""
+        """Ends the whole server, not only a prompt."""
         self._queue = PromptQueue()
         self._steps = 0
         self._last_stop = ""
-        """How the last turn of the current prompt ended."""
+        """The `stop` of the last turn of the current prompt."""
         self._has_input = True
         self._ending.on_request(self._queue.abort_all)
         self._stdin = StdinLines(self._loop, stdin, self._on_line, self._on_stdin_end)
@@ -99,7 +99,7 @@ class RpcServer:
         )
         self._host.engine.host_calls.on_prompt = self._take_sent
         self._idle_count = 0
-        """How often nothing waited after a prompt."""
+        """The number of times that no prompt waited after one had ended."""
         self._program = ProgramExtensions(self._host.engine.supervisor, self._client, options.cwd)
         self._requests = RequestHandler(
             self._loop,
@@ -158,7 +158,7 @@ class RpcServer:
     # --- prompts ------------------------------------------------------------------------------------------
 
     def _serve(self, failed: PromptResult | None) -> None:
-        """Carries out prompts until there is nothing left to do. With `failed` each prompt ends so at once."""
+        """Carries out prompts until the server is drained. With `failed` each prompt ends at once with this result."""
         while True:
             self._host.event_writer.abort = self._ending
             self._host.event_writer.wait(lambda: self._may_begin or self._is_drained)
@@ -175,12 +175,12 @@ class RpcServer:
 
     @property
     def _may_begin(self) -> bool:
-        """Whether a prompt waits, and the client has said something: an extension may be faster than it."""
+        """Whether a prompt waits and the client has sent a line: an extension may be faster than the client."""
         return bool(self._queue.waiting) and self._client.is_open
 
     @property
     def _goes_on(self) -> bool:
-        """Whether another request to the model may come."""
+        """Whether a further request to the model may come."""
         waits = any(not prompt.abort.requested for prompt in self._queue)
         return (self._has_input or waits) and not self._ending.requested
 
@@ -236,9 +236,9 @@ class RpcServer:
         self._host.notices.say(f"zot: extension {sent.extension} sends a prompt: {one_line(sent.text, SHOWN)}")
 
     def _tell_idle(self) -> None:
-        """Tells extensions that no prompt waits, once what they have sent so far is here and if that is so then. A
-        command that begins meanwhile may send a prompt and wait for its end, and must not take this for it: then it is
-        heard, too."""
+        """Tells extensions that no prompt waits, after all that they have sent so far has arrived, if it is still so. A
+        command that began meanwhile may send a prompt and wait for its end, and must not mistake this for it: then
+        its extension is heard, too."""
         self._idle_count += 1
         number, begun = self._idle_count, self._requests.commands_begun
 
@@ -280,7 +280,7 @@ class RpcServer:
             self._requests.answer(request)
 
     def _unlocks(self, request: requests.Request | requests.Refusal) -> bool:
-        """Whether the client has said the token; if not, this is its end."""
+        """Whether the client has sent the token; if not, ends the server."""
         if isinstance(request, requests.Hello):
             given = (request.token or "").encode("utf-8", "replace")
             if hmac.compare_digest(given, self._token.encode("utf-8", "surrogateescape")):

@@ -1,6 +1,6 @@
-"""Answers the requests about session files: to list, go on with, copy, export and import them.
+"""Answers the requests about session files: to list, resume, copy, export and import them.
 
-Each is carried out at once: while a file is read or written, nothing else is answered. Paths are those of the server.
+Each is carried out at once: reading or writing a file delays other answers. Paths are those of the server.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from wire.rpc import sessions
 
 TEXT_LIMIT = 16 * 1024 * 1024
-"""Bytes of an exported session that an answer may have."""
+"""Maximum of an exported session in an answer, in bytes."""
 Query = TypeVar("Query")
 Data = TypeVar("Data")
 
@@ -42,7 +42,7 @@ Data = TypeVar("Data")
 def _refuse_on_fault(
     query: Callable[[SessionRequests, Query], Data],
 ) -> Callable[[SessionRequests, Query], Data]:
-    """The query, which raises `RequestRefusedError` for what is wrong with a file."""
+    """Decorates a query so that a fault of a session file raises `RequestRefusedError`."""
 
     def ask(requests: SessionRequests, request: Query) -> Data:
         try:
@@ -65,14 +65,14 @@ class SessionRequests:
     def __init__(
         self, engine: Engine, *, home: Path, cwd: str, version: str, refuse_if_busy: Callable[[], None]
     ) -> None:
-        """`refuse_if_busy` raises `RequestRefusedError` while the conversation cannot be exchanged."""
+        """`refuse_if_busy` raises `RequestRefusedError` while the conversation cannot be replaced."""
         self._engine = engine
         self._home = home
         self._cwd = cwd
         self._version = version
         self._refuse_if_busy = refuse_if_busy
 
-    # --- what there is ------------------------------------------------------------------------------------
+    # --- lists ---------------------------------------------------------------------------------------------
 
     def _sessions(self, *, of_all: bool) -> list[store.SessionInfo]:
         found = store.list_sessions(self._home, None if of_all else self._cwd)
@@ -119,7 +119,7 @@ class SessionRequests:
         return responses.Forked(info.id, _text(made), info.parent, info.messages)
 
     def _own_file(self) -> Path | None:
-        """The file that has all of the conversation of this server, if there is one."""
+        """The file with the whole conversation of this server; None without one."""
         conversation = self._engine.conversation
         conversation.settle()
         return conversation.path if conversation.is_on_disk else None
@@ -155,7 +155,7 @@ class SessionRequests:
         return text.decode("utf-8", "replace")
 
     def _source(self, session: str | None, scratch: Path) -> Path:
-        """The file to export; that of a conversation without one is made below `scratch`."""
+        """The file to export. For a conversation without a file, one is made below `scratch`."""
         if session is not None:
             return self._find(session, "session")
         own = self._own_file()
@@ -170,7 +170,7 @@ class SessionRequests:
     # --- files --------------------------------------------------------------------------------------------
 
     def _find(self, text: str, field: str) -> Path:
-        """The file of a session, by its id, the beginning of it, or its path."""
+        """The file of a session, by its id, the beginning of its id, or its path."""
         return find(self._home, self._cwd, text, named=field, base=self._cwd)
 
     def _path(self, text: str, field: str) -> Path:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class StdinLines:
-    """Passes each line to `on_line`, and calls `on_end` once at the end of file or at an error. A last line without a
-    LF counts as a line. The descriptor stays in its mode and open: other programs may share it."""
+    """Passes each line to `on_line`, and calls `on_end` once at the end of file or at an error. A last line without an
+    LF counts. The descriptor stays open and in its mode: other programs may share it."""
 
     def __init__(
         self,
@@ -41,18 +41,18 @@ class StdinLines:
         self._is_open = True
         try:
             self._loop.watch(self, read=True)
-        except OSError:  # a file and /dev/null: always readable, so that the loop cannot watch them
+        except OSError:  # a file or /dev/null: always readable, so the loop cannot watch it
             self._is_watched = False
             self._loop.call_later(0, self._read_file)
 
     def stop(self) -> None:
-        """Reads nothing more."""
+        """Stops reading."""
         if self._is_open and self._is_watched:
             self._loop.watch(self)
         self._is_open = False
 
     def pause(self) -> None:
-        """Reads nothing until `resume`. Lines that have been read already still come."""
+        """Reads nothing until `resume`. Lines that were already read are still passed on."""
         self._is_paused = True
         if self._is_open and self._is_watched:
             self._loop.watch(self)

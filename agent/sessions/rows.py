@@ -268,7 +268,8 @@ def _read_row(line: bytes) -> Row:
 
 
 def _mend(line: bytes) -> bytes:
-    """The line without fields of a wrong type. Raises `ValueError` and `RecursionError`."""
+    """The line with fields of the right types only; a text as content becomes a block. Raises `ValueError` and
+    `RecursionError`."""
     row = json.loads(line.decode("utf-8", "replace"))
     if not isinstance(row, dict):
         raise _BadRowError("not a JSON object")

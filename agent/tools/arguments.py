@@ -1,4 +1,4 @@
-"""Reads a tool's arguments by type. An error names the wrong field.
+"""Reads a tool's arguments by type. Errors name the wrong field.
 
 As in zot, a field that is missing or null counts as empty, and unknown fields are ignored. Strings are made valid
 Unicode: a lone UTF-16 surrogate, which JSON allows, becomes U+FFFD.
@@ -17,7 +17,7 @@ _JSON_NAMES = {dict: "an object", list: "an array", str: "a string", bool: "a bo
 
 
 def decode(raw: bytes) -> Arguments:
-    """The arguments as the model wrote them. No bytes at all mean no arguments.
+    """The arguments as the model wrote them. b"" means no arguments.
 
     Raises ToolError (`invalid args: …`) when they are not a JSON object.
     """
@@ -78,9 +78,9 @@ def replacements(args: Arguments) -> list[tuple[str, str]]:
 def path(args: Arguments, cwd: str) -> tuple[str, str]:
     """The `path` argument as given, and as an absolute path.
 
-    A relative path is joined to `cwd` (the process's own when empty). `.` and `..` are removed without a look at the
-    file system, as in zot; `..` of an absolute path, too, which zot leaves to the file system. Behind a link that would
-    be another file than guards see, who cannot look. `~` stays as it is. Raises ToolError.
+    A relative path is joined to `cwd` (the process's own if ""). `.` and `..` are removed without a look at the file
+    system, as in zot; also `..` of an absolute path, which zot leaves to the file system: after a link it could lead to
+    another file than the one that guards see. `~` stays as it is. Raises ToolError.
     """
     given = text(args, "path")
     if not given:

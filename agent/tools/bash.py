@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from agent.tools.shell.output_window import Tail
 
 DEFAULT_TIMEOUT_S = 600
-"""Seconds. zot has no default timeout: there a command that waits for input waits for ever."""
+"""Seconds. zot has no default timeout: there a command that waits for input never ends."""
 MAX_TIMEOUT_S = 7 * 24 * 3600
-"""Seconds. A longer timeout is shortened to this."""
+"""Maximum of a timeout in seconds; a longer one is shortened to this."""
 
 
 class BashCall(msgspec.Struct, frozen=True):
@@ -36,7 +36,7 @@ class ShellExit(msgspec.Struct, frozen=True):
     """As in `subprocess`: the exit status, or minus the number of the signal that ended the shell."""
     duration_s: float
     timed_out_after_s: int | None = None
-    """The timeout, if it has ended the command."""
+    """The timeout in seconds if it ended the command, else None."""
     cancelled: bool = False
 
     @property
@@ -58,7 +58,7 @@ def decode_call(args: arguments.Arguments) -> BashCall:
 
 
 def result_text(command: str, tail: Tail, ended: ShellExit, log_path: Path | None = None) -> str:
-    """The result in zot's form: command, output, what was cut, `[exit N]`, duration.
+    """The result in zot's form: command, output, the size of a cut, `[exit N]`, duration.
 
     If a timeout, a signal or a cancellation ended the command, a line before `[exit N]` says so; zot shows just
     `[exit -1]`. The result names `log_path` only if a part of the output is missing.

@@ -101,10 +101,9 @@ OF_EXTENSIONS = (EXTENSIONS_MANAGE, EXTENSIONS_RELOAD)
 """The tools of `--copilot`."""
 
 SPECS = (BASH, EDIT, READ, WRITE)
-"""The tools that `--tools` chooses from, sorted by name. Where there are skills, `SKILL` is offered, too."""
+"""The tools for `--tools`, sorted by name. If there are skills, `SKILL` is offered, too."""
 
 
 def conditional_tools(*, skills: bool, extensions: bool) -> set[str]:
-    """The names of the built-in tools besides `SPECS`: where there are skills, and where the agent may write
-    extensions."""
+    """The names of the built-in tools besides `SPECS`: for skills, and for an agent that may write extensions."""
     return {*([SKILL.name] if skills else ()), *([spec.name for spec in OF_EXTENSIONS] if extensions else ())}

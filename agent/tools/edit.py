@@ -117,7 +117,7 @@ def _replacement(unified: Unified, start: int, old: bytes, new: bytes, new_as_gi
 
 
 def _common_prefix(left: bytes, right: bytes) -> int:
-    """The number of equal leading bytes. Searches by halving, so that C code compares the bytes."""
+    """The number of equal leading bytes. A binary search, so that C code compares the bytes."""
     low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2
@@ -138,7 +138,7 @@ class Unified:
         lines = raw.split(b"\r\n")
         self.text = b"\n".join(lines)
         self._crlf: list[int] = []
-        """Positions in `text` of the line ends that are CRLF in the file, ascending."""
+        """The positions in `text` of line ends that are CRLF in the file, ascending."""
         position = -1
         for line in lines[:-1]:
             position += len(line) + 1

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 OTHER_NAMES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png"}
-"""Wrong and former names of media types, which programs write."""
+"""Wrong and former names of media types, which some programs use, and the right ones."""
 
 
 def error_result(call_id: str, text: str) -> ToolResult:
@@ -34,9 +34,9 @@ def error_result(call_id: str, text: str) -> ToolResult:
 
 
 def extension_result(call_id: str, name: str, answer: ToolAnswer, folder: Path | None = None) -> ToolResult:
-    """The answer as a result, by zot's rules: empty texts are left out, unknown blocks named. An image whose bytes are
-    not what its type says becomes a text: the model's API would refuse every further request. A text beyond the bounds
-    of built-in tools is cut; the whole text goes to a file in `folder`, by default the temporary directory."""
+    """The answer as a result, by zot's rules: empty texts are left out, unknown blocks named. An image whose bytes do
+    not match its type becomes a text: the model's API would refuse every further request. A text beyond the bounds of
+    built-in tools is cut; the whole text goes to a file in `folder`, by default the temporary directory."""
     if answer.frame is None:
         if answer.failure is Failure.TIMEOUT:
             return error_result(call_id, f"extension {name} failed: timeout waiting for {name} ({answer.reason})")
@@ -53,7 +53,7 @@ def extension_result(call_id: str, name: str, answer: ToolAnswer, folder: Path |
 
 
 def parts_of(blocks: Iterable[ContentBlock], name: str) -> tuple[tuple[Text | Image, ...], bool]:
-    """The blocks in the form for the model, and whether a block was unusable. `name` is EXTENSION/TOOL."""
+    """The blocks in the model's form, and whether a block was unusable. `name` is EXTENSION/TOOL."""
     parts: list[Text | Image] = []
     is_bad = False
     for block in blocks:
@@ -72,7 +72,7 @@ def _part(block: ContentBlock, name: str) -> tuple[Text | Image | None, bool]:
         return Text(f'[unknown block type "{one_line(block.type, 80)}" from extension {extension}]'), False
     if len(block.data or "") > INPUT_LIMIT // 3 * 4:
         return Text(f"[an image from extension {extension}; it has more than {INPUT_LIMIT} bytes]"), False
-    text = "".join((block.data or "").split())  # encoders of mail break base64 into lines
+    text = "".join((block.data or "").split())  # encoders for mail break base64 into lines
     if not text:
         return Text(f"[an image from extension {extension} that is empty]"), False
     try:
@@ -87,7 +87,7 @@ def _part(block: ContentBlock, name: str) -> tuple[Text | Image | None, bool]:
 
 
 def media_type(said: str) -> str:
-    """A media type without its parameters, by its one right name."""
+    """A media type without parameters, by its right name."""
     kind = said.partition(";")[0].strip().lower()
     return OTHER_NAMES.get(kind, kind)
 
@@ -99,8 +99,8 @@ POINTER_BYTES = 1024
 
 
 def limit_parts(parts: tuple[Text | Image, ...], folder: Path | None = None) -> tuple[Text | Image, ...]:
-    """The parts as they are if their text has at most `MAX_BYTES` and `MAX_LINES`; else the start of the text, and a
-    line that names the file with the whole text."""
+    """The parts unchanged if their text has at most `MAX_BYTES` and `MAX_LINES`; else the start of the text, and a line
+    that names the file with the whole text."""
     texts = [part.text for part in parts if isinstance(part, Text)]
     size = sum(len(text.encode("utf-8", "replace")) for text in texts)
     lines = sum(text.count("\n") + 1 for text in texts)

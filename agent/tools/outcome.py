@@ -1,4 +1,4 @@
-"""The outcome of a file tool: it returns content blocks for the model, or raises an error with a text."""
+"""The outcome of a file tool: content blocks for the model, or an error with a text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The `read` tool: a window of lines of a text file, or an image.
 
 The window may start anywhere in a file of any size; memory is bounded. zot cuts the file after 51200 bytes before it
-applies the offset, so it never shows what comes later.
+applies the offset, so it never shows the rest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All tools of a run, built-in and from extensions: offers them to the model and carries out calls."""
+"""All tools of a run, built-in ones and those of extensions: offers them to the model and carries out calls."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 CANCELLED_S = 1.0
-"""Seconds that the run waits for cancelled calls, which end within the next passes of the loop."""
+"""Maximum wait for cancelled calls in seconds; they end within the next passes of the loop."""
 BUILT_IN = {spec.name: spec for spec in catalogue.SPECS}
 
 
@@ -41,8 +41,8 @@ class Wait(Protocol):
 
 
 class Toolbox:
-    """The tools of one engine. `enabled` names the built-in tools that are on; `skill` is, too, if there are `skills`,
-    and so are the `extension_tools`.
+    """The tools of one engine. `enabled` names the built-in tools that are on. The tool `skill` is also on if there are
+    `skills`, and so are the `extension_tools`.
     `on_progress` gets the id of a call and a piece of its output."""
 
     def __init__(
@@ -57,14 +57,14 @@ class Toolbox:
         on_progress: Callable[[str, str], None],
     ) -> None:
         self.on_begin: Callable[[str, str], Callable[[ToolResult], None]] | None = None
-        """Gets the tool and its extension ("" for a built-in tool) as a call begins. Returns what gets its result."""
+        """Called with each beginning call's tool and extension ("": built-in). Returns the function for its result."""
         self._loop = loop
         self._supervisor = supervisor
         self._registered = supervisor.registrations
         self._cwd = cwd
         self.skills = tuple(skills)
         self._active_skills: ActiveSkills | None = None
-        """None until the prompt loads a skill."""
+        """The skills of the running prompt; None until it loads one."""
         self._specs = {name: spec for name, spec in BUILT_IN.items() if name in enabled}
         if skills:
             self._specs[catalogue.SKILL.name] = catalogue.SKILL
@@ -78,8 +78,8 @@ class Toolbox:
         self._logs = log_folder()
 
     def warm_up(self, tool: str) -> None:
-        """Starts what the tool needs, so that its first call does not wait for that. To be called when the model begins
-        a call: most runs need no file worker at all."""
+        """Starts the tool's process, so that its first call does not wait for that. Called when the model begins a
+        call: most runs need no file worker."""
         if tool in self._enabled & FILE_TOOLS:
             self._files.start()
 
@@ -99,7 +99,7 @@ class Toolbox:
         return name in self._enabled or name in self._registered.tools() or self._registered.owner_of(name) is not None
 
     def extension_of(self, name: str) -> str:
-        """The extension that has or had the tool; "" for a built-in tool and for one that does not exist."""
+        """The extension that has or had the tool; "" for a built-in or unknown tool."""
         owner = None if name in self._enabled else self._registered.owner_of(name)
         return "" if owner is None else owner.name
 
@@ -113,16 +113,16 @@ class Toolbox:
         self._active_skills = None
 
     def refusal(self, call: ToolCall) -> str:
-        """Why the skills that are active do not allow the call, whose arguments are a JSON object; "" if they do."""
+        """Why the active skills do not allow the call; "" if they do. The call's arguments must be a JSON object."""
         return "" if self._active_skills is None else self._active_skills.refusal(call.name, call.args)
 
     def run(self, call: ToolCall, args: bytes, wait: Wait, abort: Abort) -> ToolResult:
-        """Carries out one call with these arguments, a JSON object. A failed call has a result that says why."""
+        """Carries out one call with these arguments, a JSON object. The result of a failed call says why."""
         return self.run_beside([(call, args)], wait, abort)[0]
 
     def run_beside(self, calls: Sequence[tuple[ToolCall, bytes]], wait: Wait, abort: Abort) -> list[ToolResult]:
-        """Carries out calls at the same time, until all have ended or the abort is requested. If there are several, all
-        their tools must be read-only. The results are in the order of the calls."""
+        """Carries out calls at the same time, until all have ended or the abort is requested. Several calls must all be
+        of read-only tools. Returns the results in the order of the calls."""
         results: list[ToolResult | None] = [None] * len(calls)
         for index, (call, args) in enumerate(calls):
             self._begin(index, call, args, wait, abort, results)
@@ -135,13 +135,13 @@ class Toolbox:
         ]
 
     def fit_images(self, call: ToolCall, result: ToolResult, wait: Wait) -> ToolResult:
-        """The result with images that a model takes. One that cannot be made so is an error of a built-in tool."""
+        """The result with images that a model takes. If one cannot be scaled, a built-in tool's result is an error."""
         if not any(isinstance(part, Image) for part in result.content):
             return result
         return fit_result(self._loop, result, wait, is_error=call.name in self._enabled)
 
     def fit_message(self, images: tuple[Image, ...], wait: Wait) -> tuple[Image, ...]:
-        """The images of a message, scaled where a model would not take them. Raises `UnfitImageError`."""
+        """The images of a message, scaled if a model would refuse them. Raises `UnfitImageError`."""
         return fit_message(self._loop, images, wait)
 
     def _begin(
@@ -189,7 +189,7 @@ class Toolbox:
             ended(error_result(call.id, f"extension {owner.name}/{call.name} failed: {why}"))
 
     def stoppables(self) -> Sequence[Stoppable]:
-        """The file worker and every shell command: each command may have left processes in the background."""
+        """The file worker and every shell command, also ended ones: these may have left background processes."""
         return [*self._files.stoppables(), *self._commands]
 
     def kill_now(self) -> None:
@@ -240,7 +240,7 @@ class Toolbox:
         return ToolResult(call.id, (Text(loaded.text),))
 
     def cancel_pending(self, reason: str) -> None:
-        """Fails the calls of file tools, and of those that reload extensions, that have not ended."""
+        """Fails the running calls of file tools, and of the tools that reload extensions."""
         self._files.cancel_pending(reason)
         if self._extension_tools is not None:
             self._extension_tools.cancel_pending(reason)
@@ -248,7 +248,7 @@ class Toolbox:
 
 NAMES_SHOWN = 50
 QUOTED = 80
-"""Characters of an unknown name in the error about it."""
+"""Maximum of an unknown name in the error about it, in characters."""
 
 
 def find_skill(args: arguments.Arguments, skills: Sequence[Skill]) -> Skill:

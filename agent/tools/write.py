@@ -40,6 +40,6 @@ def _make_directories(directory: str) -> None:
         try:
             os.mkdir(path, 0o755)
         except FileExistsError:
-            pass  # another process was quicker; if it made no directory, writing the file fails
+            pass  # another process was quicker; if that is no directory, writing the file fails
         except OSError as error:
             raise os_failure("mkdir", path, error) from None

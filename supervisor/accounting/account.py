@@ -42,7 +42,7 @@ class Histogram:
         return sum(self._counts)
 
     def percentile(self, fraction: float) -> float | None:
-        """Returns the middle, in seconds, of the bucket where this fraction of samples is reached; None without any."""
+        """Returns the middle, in seconds, of the bucket where this fraction of samples ends; None without samples."""
         wanted = fraction * self.count
         counted = 0
         for index, count in enumerate(self._counts):
@@ -176,7 +176,7 @@ def _milliseconds(seconds: float | None) -> float | None:
 
 
 GROWTH = 1.5
-"""The memory of the last quarter, divided by that of the first. Growth must reach this ratio and `GROWTH_BYTES`."""
+"""Minimum ratio of the memory of the last quarter to that of the first. Growth must also reach `GROWTH_BYTES`."""
 GROWTH_BYTES = 20 * 2**20
 STEADY = 0.1
 """Fraction of the growth that each quarter must add: a cache that is full, or a program that has loaded, adds none."""

@@ -1,4 +1,4 @@
-"""All processes of one host: how they are marked, found where they have left their trees, and ended with the host."""
+"""All processes of one host: marks them, finds those that have left their trees, and ends them with the host."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class HostProcesses:
             self.tracker.open()
 
     def marks(self, extension: str) -> dict[str, str]:
-        """The variables by which the processes of an extension are known."""
+        """The variables that identify the processes of an extension."""
         return {EXTENSION: extension, TOKEN: self.token}
 
     def provide_for(self, workers: int) -> None:

@@ -1,4 +1,4 @@
-"""Says that another process ends what a host may leave."""
+"""Tells a host that another host ends the processes that it may leave."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import msgspec
 
 
 class Keeper(msgspec.Struct, frozen=True):
-    """Of a host that another host has started, and that has neither a record nor a reaper: those of the other host
-    cover it. Nor does it look for leftovers of dead hosts."""
+    """For a host that another host has started. It needs no record and no reaper, since those of the other host cover
+    it, and does not look for leftovers of dead hosts."""
 
     token: str
-    """In the environment of every child, in place of a token of the host's own: the other host's, a dot, and more."""
+    """The token in the environment of every child, instead of the host's own: the other host's, a dot, and more."""
     task: str = ""
     """The task of the host, for people."""

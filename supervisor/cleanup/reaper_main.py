@@ -25,7 +25,7 @@ of a process would make the host wait 0.2 ms for a processor."""
 
 
 class HostFacts:
-    """The marks of the host and of its processes, as the host has told them."""
+    """The marks of the host and of its processes, from the host's lines."""
 
     def __init__(self) -> None:
         self.token = ""
@@ -34,7 +34,7 @@ class HostFacts:
         self.others: set[tuple[int, float]] = set()
 
     def hear(self, lines: Iterable[bytes]) -> None:
-        """Takes lines from the host."""
+        """Adds the facts in lines of the host."""
         for line in lines:
             word, _, rest = line.partition(b" ")
             if word == b"token":
@@ -58,7 +58,7 @@ def listen(host: int, facts: HostFacts) -> None:
     """
     poll, end = select.poll(), select.poll()
     poll.register(0, select.POLLIN)
-    end.register(0, 0)  # only its end
+    end.register(0, 0)  # reports only the end of the input
     if sys.platform == "linux":
         try:
             pidfd = posix.pidfd_open(host)

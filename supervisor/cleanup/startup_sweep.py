@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 BLIND_S = 1.0
-"""Seconds until the next step after one in which the process table could not be read."""
+"""Seconds until the next step if the process table could not be read."""
 
 
 class SweptHost(msgspec.Struct, frozen=True):

@@ -74,8 +74,8 @@ class ProcessTracker:
         """Leaves that wait for their last processes to be gone."""
 
     def open(self) -> None:
-        """Sweeps after dead hosts, writes the record and starts the reaper. Takes about 2 ms; later calls do nothing.
-        The reaper is not waited for."""
+        """Sweeps after dead hosts, writes the record and starts the reaper, without waiting for it. Takes about 2 ms;
+        later calls do nothing."""
         if self._is_open:
             return
         self._is_open = True
@@ -84,7 +84,7 @@ class ProcessTracker:
         else:
             self.cgroups = Unavailable("this host is part of another program")
         if self._is_kept:
-            return  # its cgroup waits for an extension with a limit: to look for one takes 2 ms
+            return  # the cgroup is made for the first extension with a limit: the survey takes 2 ms
         self._detect()
         cgroup = None if isinstance(self.cgroups, Unavailable) else self.cgroups.real_path
         # The sweep comes before our own record: ours may replace the record of a dead host that had our pid.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wire.framing import Line
 
 HIGH_WATER = 1024 * 1024
-"""Bytes of waiting output above which the client's lines are not read, and the client misses stats and notices."""
+"""Bytes of waiting output above which the host does not read the client's lines, and sends it no stats or notices."""
 OUTBOX_LIMIT = 16 * 1024 * 1024
 """Bytes of waiting output above which the client is dropped. Only answers to its own requests can reach that."""
 STUCK_S = 10.0

@@ -98,7 +98,7 @@ class ControlRequests:
             frames.CommandInvoked: self._begin,
             frames.EventIntercept: self._begin,
         }
-        """Each returns its answer for the client; None if the answer was sent, comes later, or is not needed."""
+        """The handlers by type. Each returns the answer; None if it was sent, comes later, or is not needed."""
 
     def answer(self, client: ControlSession, request: control.Request) -> None:
         """Answers a request at once, or begins it and answers later."""
@@ -236,7 +236,7 @@ class ControlRequests:
                 return self._supervisor.begin_intercept(_event_of(request), opened.judged)
 
     def _marking(self, owned: OwnedTool, done: Callable[[ToolAnswer], None]) -> Callable[[ToolAnswer], None]:
-        """Returns `done`, preceded by the mark of the call in the stats file."""
+        """Returns a callback that first marks the call in the stats file, then calls `done`."""
         began = Timestamp.now()
 
         def called(answer: ToolAnswer) -> None:
@@ -262,7 +262,7 @@ class _StatsReply(msgspec.Struct, tag_field="type", tag="stats_reply"):
 
 
 def _ok(act: Callable[[Any], None]) -> Callable[[ControlSession, Any], control.Ok]:
-    """The handler that does this with a request, and answers `ok`."""
+    """Returns a handler that calls `act` with a request, and answers `ok`."""
 
     def handle(_client: ControlSession, request: Any) -> control.Ok:
         act(request)

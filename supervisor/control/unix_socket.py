@@ -1,4 +1,4 @@
-"""Unix sockets by path: listens on one, connects to one, and tells which user is at the other end.
+"""Unix sockets by path: listens on one, connects to one, and finds out which user is at the other end.
 
 The path in an address is limited to about a hundred bytes. Longer paths are reached through a descriptor of their
 folder, by `/proc/self/fd`, on systems that have it.

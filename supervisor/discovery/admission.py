@@ -36,11 +36,11 @@ class Consent(msgspec.Struct, frozen=True):
 
 
 class Admission:
-    """Examines only extensions of a project, and the user's Copilot extensions. Reads the files of those that the user
-    has trusted: a second or two for hundreds of MB. Reads none of the others.
+    """Examines only extensions of a project, and the user's Copilot extensions. Reads files only of extensions that the
+    user has trusted: a second or two for hundreds of MB.
 
-    The seals of Copilot extensions last: one that has ended is not restarted from files that have changed. They are
-    one program in a file that an agent edits; other extensions may keep what they write beside their program."""
+    The seals of Copilot extensions hold for each later start: one that has ended is not restarted from changed
+    files, since an agent edits its one file. Other extensions may write files beside their program."""
 
     def __init__(self, home: Path, consent: Consent, config: Config | None = None) -> None:
         self._home = home
@@ -49,14 +49,14 @@ class Admission:
         self._opened: TrustStore | None = None
 
     def for_one_start(self) -> Admit:
-        """For `discover`. All extensions of one scope that it is asked about share one allowance: a project has no part
-        in that of the user's own."""
+        """Returns the `admit` of one `discover`. All extensions of one scope share an allowance: a project does not use
+        up the allowance of the user's own extensions."""
         return _OneStart(self)
 
     def may_run(self, found: FoundExtension, old: Manifest) -> Steps[FoundExtension | str]:
-        """Returns a new version as it may replace one with the `old` manifest, or why it may not. One that needs trust
-        must be trusted as it is now. Another one must be trusted only if it gets more of the host's environment than
-        the old version."""
+        """Returns a new version, sealed, that may replace the one with the `old` manifest; or why it may not. A version
+        that needs trust must be trusted with its present files. Any other one needs trust only if it gets more of the
+        host's environment than the old version."""
         if found.needs_trust:
             if found.is_hashed or not self.needs_trust(found):
                 return found
@@ -79,7 +79,7 @@ class Admission:
         return found.scope is not Scope.PROJECT or not self._consent.whole_project
 
     def judge(self, found: FoundExtension, allowance: Allowance) -> Steps[FoundExtension | SkipReason]:
-        """Returns an extension, sealed as it was found to be trusted; or why it is not."""
+        """Returns a trusted extension with the seal of its files; or why it is not trusted."""
         judged = yield from self._store.judging(found.place, found.manifest, allowance, found=found)
         if not judged.is_trusted:
             return judged.why_not

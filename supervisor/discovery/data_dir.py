@@ -2,8 +2,8 @@
 process.
 
 The folder is `$ZOT_HOME/data/NAME`. For an extension of a project it is `$ZOT_HOME/data/NAME-DIGITS`, with 8 digits of
-a hash of the project's path. In zot it is the folder of the program: an extension that has state there, and no data
-folder yet, keeps that folder.
+a hash of the project's path. In zot it is the folder of the program: an extension with state there, and without a data
+folder, still uses that folder.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""Finds the extensions that are named with `--ext`, those of the project, and those of the user, among them those that
-were written for the Copilot CLI; and the MCP servers of `--mcp-config`, of the project's `.mcp.json` and of the user's
-`mcp.json`."""
+"""Finds the extensions of `--ext`, of the project and of the user, with those written for the Copilot CLI; and the MCP
+servers of `--mcp-config`, of the project's `.mcp.json` and of the user's `mcp.json`."""
 
 from __future__ import annotations
 
@@ -47,16 +46,16 @@ class Admit(Protocol):
     """Decides which extensions may be started."""
 
     def __call__(self, found: FoundExtension) -> Steps[FoundExtension | SkipReason]:
-        """Returns an extension that needs trust as it may be started, or why it may not."""
+        """Returns an extension with its seal if it needs trust; or why it may not be started."""
         ...
 
     def knows(self, folder: Path) -> bool:
-        """Whether the user has ever trusted content of a folder, even if it differs from that of today."""
+        """Whether the user has ever trusted content of a folder, even if it has changed since."""
         ...
 
 
 class McpFiles(msgspec.Struct, frozen=True):
-    """Where MCP servers are described."""
+    """The files that describe MCP servers."""
 
     workspace: Path
     """The project's folder."""
@@ -93,7 +92,7 @@ def discovery_steps(
     Symbolic links to folders count. Of several extensions with one name the first in that order wins. A disabled,
     broken or untrusted extension hides no other; in zot it hides a global extension with the same folder name. A
     disabled extension that is named by `--ext` starts. Without `admit` all extensions are trusted.
-    Without `mcp` no server of a file is found. One that is `zot mcp serve` for this project is left out.
+    Without `mcp` no server of a file is found. Leaves out a server that is `zot mcp serve` for this project.
     Copilot extensions run in `mcp.workspace`, by default in the project or here. `sdks` is the `$ZOT_HOME` in which
     their SDK may be installed, by default `home`.
     """
@@ -137,8 +136,8 @@ def discovery_steps(
 
 
 def add_missing(discovery: Discovery, copy: ProjectCopy) -> Discovery:
-    """Of a run in a copy of a project: also has, as skipped, each enabled extension of the original that is not in the
-    copy, or that a run needs and that is not found there: a link led out of the project, or `setup` has changed it."""
+    """For a run in a copy of a project: adds, as skipped, each enabled extension of the original that is not in the
+    copy, or that a run needs and that is not found there, since a link led out of the project or `setup` changed it."""
     original = Path(copy.original)
     taken = {each.manifest.name for each in discovery.found if each.scope < Scope.PROJECT}
     settled = {each.place for each in discovery.found}
@@ -172,7 +171,7 @@ def _is_of_user(skipped: SkippedExtension, home: Path | None) -> bool:
 def _to_start(
     found: FoundExtension, mcp: McpFiles | None, project: Path | None, sdks: Path | None
 ) -> tuple[FoundExtension | SkippedExtension, SkipReason | None]:
-    """The extension as it is started, or why it is not; and what this machine lacks for it."""
+    """The extension with all that its start needs, or why it is not started; and what this machine lacks for it."""
     file = found.mcp_file
     if file is None:
         if found.kind is not ExtensionKind.COPILOT:
@@ -197,7 +196,7 @@ def _to_start(
 def _candidates(
     explicit: Iterable[str], project: Path | None, home: Path | None, mcp: McpFiles | None
 ) -> Iterator[FoundExtension | SkippedExtension]:
-    """All extensions, in the order in which they take their names, and the ones that cannot be read."""
+    """All extensions, and the unreadable ones. Of several with one name, the first gets it."""
     folders_named = tuple(explicit)
     for position, path in enumerate(folders_named):
         yield _look_at(Path(path).expanduser().absolute(), Scope.EXPLICIT, position)
@@ -268,14 +267,13 @@ def installed_folders(
 
 
 def _are_listed(parent: Path, folders: list[tuple[Path, Scope]]) -> bool:
-    """Whether the folders in this one are among the others, if only by another path."""
+    """Whether the folders in `parent` are among `folders`, perhaps by another path."""
     real = os.path.realpath(parent)
     return any(os.path.realpath(each) == real for each in {folder.parent for folder, _scope in folders})
 
 
 def copilot_folders_in(parent: Path, skipped: list[SkippedExtension]) -> list[Path]:
-    """Returns the Copilot extensions in `parent`, sorted by name: the folders with an `extension.mjs`, or at least with
-    a manifest. All else there is no extension."""
+    """Returns the Copilot extensions in `parent`, sorted by name: folders with an `extension.mjs` or a manifest."""
     if not os.path.lexists(parent):
         return []
     return [
@@ -296,8 +294,8 @@ def broken_link(folder: Path) -> str:
 
 
 def read_manifest(folder: Path, name: str = "") -> Manifest:
-    """Reads the manifest in the folder, or makes that of a Copilot extension, whose name is that of the folder if none
-    is given. Raises `ManifestError`, with one line that names the fault."""
+    """Reads the manifest in the folder, or makes the manifest of a Copilot extension, whose default name is that of the
+    folder. Raises `ManifestError`, with one line that names the fault."""
     path = folder / MANIFEST
     if str(folder) != valid_text(str(folder)):
         raise ManifestError("its path is not valid UTF-8, and the extension could not be told of it")

@@ -36,18 +36,18 @@ HOST_SECRETS = NEVER | {
     "OPENROUTER_API_KEY",
     "AI_GATEWAY_API_KEY",
 }
-"""The host's own secrets: shell commands do not get them either. zot passes all of them on."""
+"""The host's own secrets: not even shell commands get them. zot passes on all of them."""
 SECRET_PARTS = (
     "API_KEY", "APIKEY", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "PRIVATE_KEY", "ACCESS_KEY",
     "AUTHKEY", "AUTH_KEY", "AUTHORIZATION", "BEARER_TOKEN", "PYPI_TOKEN", "CONNECTION_STRING",
 )  # fmt: skip
-"""A variable with one of these anywhere in its name holds a secret. Letter case makes no difference."""
+"""A variable with one of these anywhere in its name holds a secret. Letter case does not matter."""
 SECRET_ENDINGS = (
     "TOKEN", "_PASS", "_PAT", "_JWT", "_DSN", "_CREDS", "_COOKIE", "_WEBHOOK", "_WEBHOOK_URL",
     "_MASTER_KEY", "_SIGNING_KEY", "_ENCRYPTION_KEY", "_ACCOUNT_KEY", "_STORAGE_KEY", "_SERVICE_KEY", "_ROLE_KEY",
     "_LICENSE_KEY", "_APP_KEY", "_AGE_KEY", "_UNSEAL_KEY", "_ADMIN_KEY", "_OPENAI_KEY", "_ANTHROPIC_KEY",
 )  # fmt: skip
-"""A variable whose name ends so, or so with a number behind it (`GITHUB_TOKEN_2`), holds a secret."""
+"""A variable holds a secret if its name has one of these endings, also before a number (`GITHUB_TOKEN_2`)."""
 SECRET_BEGINNINGS = ("TF_TOKEN_", "OP_SESSION_")
 SECRET_NAMES = frozenset(
     {"BASIC_AUTH", "BW_SESSION", "CI_JOB_JWT_V2", "COMPOSER_AUTH", "CONSUL_HTTP_AUTH", "DB_PWD", "DOCKER_AUTH_CONFIG",
@@ -58,10 +58,10 @@ TOKEN_BEGINNINGS = (
     "sk-ant-", "sk-proj-", "sk_live_", "rk_live_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-",
     "xoxb-", "xoxp-", "xapp-", "pypi-", "Bearer ",
 )  # fmt: skip
-"""A value that begins so is a secret, whatever its name."""
+"""A value with one of these beginnings is a secret, whatever the variable's name."""
 NOT_SECRET = ("ZOT_HOST_TOKEN", "XDG_ACTIVATION_TOKEN", "PASSWORD_STORE_")
-"""Names, and their beginnings, that look like secrets: a mark on processes, a mark on windows, and the settings of
-`pass`."""
+"""Names, and beginnings of names, that only look like secrets: a mark on processes, a mark on windows, and the settings
+of `pass`."""
 MINIMAL = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL",
     "LANG", "LANGUAGE", "LC_*", "TZ",
@@ -74,8 +74,8 @@ MINIMAL = (
 passwords, and only network programs need them. Variables that change how programs run, such as `LD_PRELOAD` or
 `PYTHONPATH`, are left out too."""
 NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
-"""Python then writes no files beside its modules. They would count as a change of the trusted content; and under a
-limit on the size of files, Python before 3.14 keeps half a module, which every later program of that Python fails on.
+"""Keeps Python from writing files beside its modules. They would count as a change of the trusted content; and under a
+limit on the size of files, Python before 3.14 keeps half a module, on which every later program of that Python fails.
 """
 
 
@@ -83,7 +83,7 @@ _more_secrets: set[str] = set()
 
 
 def withhold(name: str) -> None:
-    """Makes this variable one of the host's own secrets from now on: the key of a provider of the user's own."""
+    """Makes a variable one of the host's own secrets from now on, such as the key of a provider that the user added."""
     _more_secrets.add(name)
 
 
@@ -109,8 +109,8 @@ def extension_environment(found: FoundExtension, config: Config, environ: Mappin
 
 
 def session_environment(found: FoundExtension, session_id: str) -> dict[str, str]:
-    """Returns the variable by which extensions of its dialect find the session of their host, if they need one. Without
-    a session it is empty: an id that the host itself has inherited is that of another session."""
+    """Returns the variable with which extensions of some dialects find the session of their host; none for other ones.
+    Without a session its value is empty: the host may have inherited the id of another session."""
     name = find_dialect(found.manifest.dialect).session_variable
     return {name: session_id} if name else {}
 

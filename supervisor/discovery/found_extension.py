@@ -1,4 +1,4 @@
-"""Extensions that discovery finds and that can be started, with their origin."""
+"""Extensions that discovery has found, with their origin."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class Scope(IntEnum):
 
     EXPLICIT = 0
     PROGRAM = 1
-    """It lives in the program that embeds this host."""
+    """It is part of the program in which this host runs."""
     PROJECT = 2
     GLOBAL = 3
 
     @property
     def label(self) -> str:
-        """For people."""
+        """The name of the scope for people."""
         return "user" if self is Scope.GLOBAL else self.recorded
 
     @property
     def recorded(self) -> str:
-        """For records."""
+        """The name of the scope in records."""
         names = {Scope.EXPLICIT: "--ext", Scope.PROGRAM: "program", Scope.PROJECT: "project", Scope.GLOBAL: "global"}
         return names[self]
 
@@ -77,18 +77,18 @@ class FoundExtension(msgspec.Struct, frozen=True):
     options: Mapping[str, Any] = {}
     """Settings that only its dialect knows."""
     mcp_file: Path | None = None
-    """The file of MCP servers that it is from; None if it has a manifest of its own. `folder` is then the one that it
-    runs in, which other programs use too."""
+    """The file with the entry of an MCP server; None if the extension has a manifest. With it, `folder` is where the
+    server runs, which other programs use, too."""
     mcp_entry: McpEntry | None = None
-    """Its entry in that file."""
+    """The entry in that file."""
     workspace: Path | None = None
     """With `mcp_file`: the project's folder."""
     command: tuple[str, ...] = ()
-    """The program and its arguments, if they differ from the manifest's. A Copilot extension is started by a program of
-    zot's. With `mcp_file` they are expanded; then people are shown the manifest's words, since an expanded word may be
-    a secret."""
+    """The program and its arguments, if they differ from the manifest's: a program of zot's starts a Copilot extension,
+    and with `mcp_file` they are expanded. People then see the manifest's words, since an expanded word may be a
+    secret."""
     set_env: Mapping[str, str] = {}
-    """Variables that it gets besides the host's environment, expanded."""
+    """Further variables for its environment, expanded."""
     runs_in: Path | None = None
     """The folder in which its process runs; None if that is `folder`."""
 
@@ -115,7 +115,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
     @property
     def where(self) -> str:
-        """Where people find it."""
+        """Its place in words for people."""
         return str(self.folder if self.mcp_file is None else self.mcp_file)
 
     @property
@@ -125,7 +125,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
     @property
     def source(self) -> str:
-        """Its scope for people; of the scope EXPLICIT the option that names it."""
+        """Its scope for people; for EXPLICIT the option that names it."""
         return self.kind.flag if self.scope is Scope.EXPLICIT else self.scope.label
 
     @property
@@ -140,18 +140,18 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
     @property
     def is_hashed(self) -> bool:
-        """Whether this manifest, with the files beside it, was found to be what the user has trusted."""
+        """Whether this manifest and its files were hashed, and are the content that the user has trusted."""
         return self.seal is not None and self.seal.manifest is self.manifest
 
     @property
     def change(self) -> str:
-        """Says that a file has changed since it was hashed; "" if none has, or if none was hashed."""
+        """Names a file that has changed since it was hashed; "" without a change or without a hash."""
         return self._change(has_begun=False)
 
     @property
     def change_while_starting(self) -> str:
-        """The same once its process has started, which may have written files beside those that were hashed. If the
-        seal lasts, only its data: somebody else may have written the others for its next start."""
+        """As `change`, once its process has started and may have written new files beside the hashed ones. If the seal
+        lasts, the process may have written only its data: any other new file may be made for its next start."""
         return self._change(has_begun=self.seal is not None and not self.seal.lasts)
 
     def _change(self, *, has_begun: bool) -> str:
@@ -168,7 +168,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
     @property
     def lasting_change(self) -> str:
-        """The same of files that are sealed for good: no further process may be started."""
+        """As `change`, only for a seal that lasts: then no further process may be started."""
         if self.seal is None or not self.seal.lasts:
             return ""
         if self.seal.unchecked:
@@ -192,8 +192,8 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
     @property
     def needs_trust(self) -> bool:
-        """Whether it runs only if the user has trusted it: as all of a project, and the Copilot extensions of the user,
-        since other programs put them there, too."""
+        """Whether it runs only if the user has trusted it: extensions of a project, and Copilot extensions of the user,
+        since other programs also put these there."""
         return self.scope is Scope.PROJECT or (self.scope is Scope.GLOBAL and self.manifest.dialect == COPILOT)
 
     @property
@@ -217,7 +217,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
 
 def unread_kind(place: Path, mcp_file: Path | None = None) -> ExtensionKind:
-    """The kind of an unreadable extension, in a folder or at a place in a file of MCP servers: by where it lies."""
+    """The kind of an unreadable extension, by its place: a folder, or an entry in a file of MCP servers."""
     if mcp_file is not None:
         return ExtensionKind.MCP_FILE if place == mcp_file else ExtensionKind.MCP
     return ExtensionKind.COPILOT if is_for_copilot(place.parent) else ExtensionKind.OWN
@@ -226,8 +226,8 @@ def unread_kind(place: Path, mcp_file: Path | None = None) -> ExtensionKind:
 def on_path(program: str) -> str | None:
     """The absolute path of a program; None if it is not found.
 
-    Entries that are no absolute paths (`.`, `node_modules/.bin`, an empty one) are passed over: they mean the folder in
-    which somebody works, and a project could put its own program in the place of the user's.
+    Skips relative entries of PATH (`.`, `node_modules/.bin`, an empty one): they mean the present folder, in which a
+    project could put a program of its own in place of the user's.
     """
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return shutil.which(program, path=os.pathsep.join(filter(os.path.isabs, folders)))

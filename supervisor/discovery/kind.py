@@ -1,4 +1,4 @@
-"""The kinds of extensions by their origin, with all that is said and done otherwise for one kind than for another."""
+"""The kinds of extensions by their origin, with all words and rules in which they differ."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 COPILOT = "copilot"
 """The dialect of Copilot extensions."""
 NODE = "node"
-"""Runs them."""
+"""The program that runs Copilot extensions."""
 
 
 class ExtensionKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,24 +22,24 @@ class ExtensionKind(msgspec.Struct, frozen=True, kw_only=True):
     MCP: ClassVar[ExtensionKind]
     """An MCP server that is an entry in a file."""
     MCP_FILE: ClassVar[ExtensionKind]
-    """Such a file as a whole: only for a file that cannot be read."""
+    """A whole file of MCP servers: only if it cannot be read."""
 
     noun: str
     article: str
-    """Of the noun."""
+    """The article of the noun."""
     family: str
-    """The noun for an extension with a folder whose kind does not matter or is not sure."""
+    """The noun for an extension with a folder if its kind does not matter or is unknown."""
     label: str | None
     """The kind in lists; None if they leave it out."""
     flag: str
-    """The flag that names one to be started."""
+    """The flag with which a user names an extension of this kind."""
     load_line: str
-    """The beginning of a line that says why it cannot be loaded; may have `{folder}` or `{name}`."""
+    """Beginning of a line that says why it cannot be loaded; may have `{folder}` or `{name}`."""
     why_needed: str
-    """Why nothing may run without it if it cannot be read."""
+    """Why no run may start without it if it cannot be read."""
     has_folder: bool = True
-    """Whether it has a folder of its own with its files. If not, it is an entry in a file, which has no record of an
-    installation, and runs in a folder of others."""
+    """Whether it has a folder of its own. If not, it is an entry in a file: it has no record of an installation, and
+    runs in a folder that others use, too."""
     has_data_dir: bool = False
     """Whether it gets a folder for its data."""
     may_guard: bool = True

@@ -1,4 +1,4 @@
-"""Extensions that discovery finds and does not start: why, and the lines about them for people."""
+"""Extensions that discovery finds and that are not started: the reasons, and the lines about them for people."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ NAMED = 5
 
 
 class SkipCause(Enum):
-    """The cause that keeps an extension from being started."""
+    """Why an extension is not started."""
 
     UNUSABLE = "unusable"
-    """It cannot be read, or not be used as it is."""
+    """It cannot be read, or has a fault."""
     DISABLED = "disabled"
     NAME_TAKEN = "name taken"
-    """Another one that is started has its name."""
+    """An extension that is started has the same name."""
     ITSELF = "itself"
     """It is `zot mcp serve` for this project."""
     LACKING = "lacking"
-    """This machine lacks what it is started with."""
+    """This machine lacks a program or a package that its start needs."""
     NEVER_SEEN = "never seen"
-    """It needs trust, and the user has said nothing of it."""
+    """It needs trust, and the user has never decided about it."""
     UNTRUSTED = "untrusted"
-    """It needs trust, and differs from the content that the user has trusted, or that is unknown."""
+    """It needs trust, and its content differs from the trusted content, or may differ."""
 
 
 class SkipReason(msgspec.Struct, frozen=True):
     """Why an extension is not started."""
 
     what: str
-    """The fault; for an extension that needs trust why it is not trusted, in a few words."""
+    """The fault in a few words; for an extension that needs trust, why it is not trusted."""
     cause: SkipCause = SkipCause.UNUSABLE
     advice: str = ""
-    """The way out; "" if `what` says it, or it is unknown."""
+    """The advice to the user; "" if `what` has it, or there is none."""
     of_several: str = ""
-    """`what`, said of several extensions; "" if that is the same."""
+    """`what` in the plural, for several extensions; "" if it is the same text."""
 
     @property
     def is_waiting(self) -> bool:
@@ -56,18 +56,18 @@ class SkipReason(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """All of it, in one line."""
+        """The fault and the advice, in one line."""
         if self.is_waiting:
             return f"not trusted ({self.what})" + (f": not started; {self.advice}" if self.advice else "")
         return f"{self.what}: {self.advice}" if self.advice else self.what
 
     @property
     def text_of_several(self) -> str:
-        """The same of several extensions."""
+        """As `text`, for several extensions."""
         return msgspec.structs.replace(self, what=self.of_several or self.what).text
 
     def with_way_out(self, found: FoundExtension) -> SkipReason:
-        """The same of one that needs trust, with what to do at the start of a run."""
+        """The reason of an extension that needs trust, with the advice at the start of a run."""
         return msgspec.structs.replace(self, advice=_trust_command(shlex.quote(found.manifest.name), found))
 
 
@@ -86,20 +86,20 @@ class SkippedExtension(msgspec.Struct, frozen=True):
     may_be_needed: bool = False
     """Whether its faulty manifest may be that of a required extension or of a guard whose failure means deny."""
     mcp_file: Path | None = None
-    """The file of MCP servers that this is about. `folder` is then that file, or its path with the server's name behind
-    it; `reason` names the file."""
+    """The file of MCP servers, or of the server. `folder` is then that file, or its path and the server's name;
+    `reason` names the file."""
     is_of_others: bool = False
-    """Whether it is a Copilot extension in a folder of the user's that was never trusted: it is there for other
-    programs, and does not count as a guard here."""
+    """Whether it is a Copilot extension in a folder of the user's that was never trusted: it is for other programs, and
+    does not count as a guard here."""
 
     @property
     def reason(self) -> str:
-        """Why, in one line."""
+        """Why it is not started, in one line."""
         return self.why.text
 
     @property
     def why_needed(self) -> str:
-        """Why nothing may run without it, with the reason why it is not started; empty if the others may run."""
+        """Why no run may start without it, and why it is not started; empty if the others may run."""
         if self.untrusted is not None:
             manifest = self.untrusted.manifest
             if manifest.required:
@@ -125,7 +125,7 @@ class SkippedExtension(msgspec.Struct, frozen=True):
     @property
     def _state(self) -> object:
         """Equal for extensions that share a line: Copilot extensions that wait for trust, or cannot be started, for the
-        same reason; and what is broken among those of other programs, whatever the faults are."""
+        same reason; and all broken ones that are for other programs, whatever their faults."""
         if self.kind is ExtensionKind.COPILOT and self.untrusted is not None:
             return self.untrusted.scope, self.why.what
         if self.kind is ExtensionKind.COPILOT and (self.is_of_others or self.why.cause is SkipCause.LACKING):
@@ -134,8 +134,8 @@ class SkippedExtension(msgspec.Struct, frozen=True):
 
 
 def lines_of(skipped: Iterable[SkippedExtension]) -> list[str]:
-    """The notices for the user about all that must be told. Copilot extensions with the same fault share one: a folder
-    of the Copilot CLI may have many that are unwanted here."""
+    """The notices for the user about skipped extensions. Copilot extensions with the same fault share one: a folder of
+    the Copilot CLI may have many that are unwanted here."""
     alike: dict[object, list[SkippedExtension]] = {}
     for each in skipped:
         if each.is_error:

@@ -1,7 +1,7 @@
 """Work that is divided into steps of a few milliseconds.
 
-A command and the start of a run take all steps in a row. A host that serves extensions takes one step in each pass of
-its loop, and serves them in between. How much is read in all is bounded, too.
+A command and the start of a run do all steps in a row. A host that serves extensions does one step in each pass of its
+loop, and serves them in between. An `Allowance` limits how much is read in all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_BYTES = 512 * 2**20
 
 
 class Allowance(msgspec.Struct):
-    """How much may be read, and how much has been: for one extension, or for several together."""
+    """Maximum of what may be read, and the use so far: of one extension, or of several together."""
 
     files: int = MAX_FILES
     """Files, folders and links."""
@@ -34,13 +34,13 @@ class Allowance(msgspec.Struct):
 
 
 def no_steps(result: T) -> Steps[T]:
-    """Has this result at once."""
+    """Returns `result` without a step."""
     yield from ()
     return result
 
 
 def finish(steps: Steps[T]) -> T:
-    """Takes all steps in a row and returns the result."""
+    """Does all steps in a row and returns the result."""
     while True:
         try:
             next(steps)

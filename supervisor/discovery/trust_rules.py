@@ -31,8 +31,8 @@ class TrustState(Enum):
     ASKS_FOR_MORE_ENV = "asks for more"
     """The manifest names variables that were not granted."""
     RENAMED = "renamed"
-    """The extension was trusted under another name. Only of one whose name is not in its files, but that of its folder:
-    a link gives it any."""
+    """The extension was trusted under another name. Only for an extension that has the name of its folder: a link can
+    give it any name."""
     UNKNOWN = "unknown"
     """Not trusted: the extension's files or the trust file cannot be read."""
 
@@ -108,8 +108,8 @@ def changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, .
 
 
 def widens(old: Manifest, new: Manifest, config: Config, environ: Mapping[str, str]) -> list[str]:
-    """Returns which parts of the host's environment an extension gets with the new manifest, but not with the old one:
-    the variables that it asks for, and `env_policy: inherit` if that adds all others. Empty if it gets no more.
+    """Returns the parts of the host's environment that an extension gets with the new manifest, but not with the old
+    one: variables that it asks for, and `env_policy: inherit` if that adds all others. Empty if it gets no more.
     `environ` is the host's environment: a variable with a password in its value is a secret."""
     more = [
         name

@@ -149,7 +149,7 @@ class TrustStore:
     def __init__(
         self, home: Path, *, copy: ProjectCopy | None = None, now: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
-        """With a `copy` its content is judged by the records of its original."""
+        """With a `copy`, judges the copy's content by the records of the original."""
         self._home = home
         self._copy = copy
         self._file = TrustFile(home)
@@ -160,13 +160,13 @@ class TrustStore:
         return self._file.path
 
     def judge(self, found: FoundExtension) -> TrustJudgement:
-        """Judges whether an extension may start. Only one that needs trust is judged; nothing is raised."""
+        """Judges whether an extension may start. Reads it only if it needs trust. Raises nothing."""
         if not found.needs_trust:
             return TrustJudgement(TrustState.TRUSTED, "")
         return finish(self.judging(found.place, found.manifest, found=found))
 
     def examine(self, folder: Path, manifest: Manifest, found: FoundExtension | None = None) -> TrustJudgement:
-        """Judges as `judging` does, and always reads the content: for a person, who is shown what has changed."""
+        """Judges as `judging` does, but always reads the content, to show a person the changes."""
         return finish(self.judging(folder, manifest, is_shown=True, found=found))
 
     def judging(
@@ -180,7 +180,7 @@ class TrustStore:
     ) -> Steps[TrustJudgement]:
         """Judges whether an extension of any scope equals the one that the user has trusted. Reads nothing of an
         extension that was never trusted, or that asks for more than it was granted, unless it `is_shown`. Raises
-        nothing. `found` is the extension itself; of one with an `mcp_file` `folder` is its `place`."""
+        nothing. `found` is the extension itself; `folder` of one with an `mcp_file` is its `place`."""
         try:
             key = key_of(folder)
             there = None if self._copy is None else self._copy.in_original(key)
@@ -252,15 +252,15 @@ def _storable(parts: Mapping[str, str]) -> dict[str, str]:
 
 
 def key_of(folder: Path) -> str:
-    """Returns the key of a folder in the file: its resolved path. If a link changes to another folder, it has another
-    key and counts as never seen."""
+    """Returns the key of a folder in the file: its resolved path. A link that now leads to another folder has another
+    key, and counts as never seen."""
     return str(Path(folder).resolve())
 
 
 def _reason(
     state: TrustState, record: TrustRecord | None, manifest: Manifest, found: FoundExtension | None, original: str
 ) -> str:
-    """Why an extension is not trusted, in a few words. `original` is the folder of whose copy it is; "" if none."""
+    """Why an extension is not trusted, in a few words. `original` is the folder of which it is a copy; "" if none."""
     if original and state is TrustState.NEVER_SEEN:
         return f"never seen in {original}"
     if original and state is TrustState.CHANGED:

@@ -1,6 +1,6 @@
-"""Tells the user once which secrets an extension did not get: `$ZOT_HOME/withheld.json` remembers what was told.
+"""Tells the user once which secrets an extension did not get: `$ZOT_HOME/withheld.json` keeps the names told.
 
-Only names are told and remembered, never values.
+The file and the lines have only names, never values.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 NAME = "withheld.json"
 SET_FOR_ZOT = frozenset({"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", CUSTOM_HEADERS})
-"""Are set for zot itself, on almost every machine: that an extension does not get them is no news."""
+"""Variables for zot itself, which almost every machine sets: the user expects that extensions do not get them."""
 EXTENSIONS_KEPT = 500
-"""Maximum number of extensions in the file: those that were told of last."""
+"""Maximum number of extensions in the file; the most recently told ones stay."""
 VARIABLES_KEPT = 500
 """Maximum number of variables of one extension in the file."""
 NAMED = 5
@@ -37,7 +37,7 @@ NAMED = 5
 GROUPS = 3
 """Maximum number of groups in the line. Extensions that did not get the same variables are a group."""
 Told = dict[str, list[str]]
-"""The names of the variables that were told, by extension."""
+"""The names of variables that the user was told of, by extension."""
 
 
 class _File(msgspec.Struct):
@@ -68,7 +68,7 @@ def line(new: Mapping[str, list[str]], home: Path) -> str:
     if len(alike) > GROUPS:
         said.append("others without other ones")
     first, variables = next(iter(new.items()))
-    wanted = [name for name in variables if name not in HOST_SECRETS] or variables  # rather not a key of the host
+    wanted = [name for name in variables if name not in HOST_SECRETS] or variables  # not the host's keys
     example = msgspec.json.encode({"env_grant": {first: wanted[:1]}}).decode()
     return one_line(
         f"zot: {'; '.join(said)} (secrets by their names; shown once). zot ext info {shlex.quote(first)} tells more;"
@@ -88,7 +88,7 @@ def _starts(names: Sequence[str]) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    """At most `NAMED` of the names, and how many more there are."""
+    """At most `NAMED` of the names, and the number of the others."""
     if len(names) <= NAMED:
         return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
     return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more"

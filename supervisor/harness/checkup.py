@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from supervisor.process.teardown import Teardown
 
 AT_ONCE = 4
-"""Processes at a time."""
+"""Maximum number of processes at a time."""
 LISTEN_S = 0.1
 """Seconds between the end of the handshake and the shutdown, for frames that come late."""
 SHOWN = 160
-"""Characters of a line in a report."""
+"""Maximum number of characters of a line in a report."""
 
 
 class Force(Enum):
-    """The means that ended the process. The values are shown to users."""
+    """The means that ended the process. Users see the values."""
 
     ASKING = "asking"
     CLOSED_STDIN = "closing its stdin"
@@ -68,10 +68,10 @@ class CheckupResult:
     events: tuple[str, ...] = ()
     intercepts: tuple[str, ...] = ()
     warnings: list[str] = field(default_factory=list)
-    """Registrations that a host leaves out or changes, and why; and what its dialect warns of."""
+    """Registrations that a host leaves out or changes, and why; and the warnings of its dialect."""
     remarks: list[str] = field(default_factory=list)
     junk: int = 0
-    """Number of lines on stdout that are no frames."""
+    """Number of lines on stdout that are not frames."""
     first_junk: str = ""
     bad_frames: list[str] = field(default_factory=list)
     unknown_frames: list[str] = field(default_factory=list)
@@ -127,7 +127,7 @@ def _missing_env(found: FoundExtension) -> tuple[str, ...]:
 
 
 def _limit(found: Sequence[FoundExtension]) -> float:
-    """Returns more seconds than all extensions need, even one after the other."""
+    """Returns a time in seconds that is enough for all extensions, even one after the other."""
     return 10.0 + sum(
         (each.manifest.timeouts.hello or each.default_hello_s)
         + each.manifest.timeouts.ready

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ANY = "${any}"
 SHOWN = 200
-"""Characters of a value in a difference."""
+"""Maximum number of characters of a value in a difference."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Difference(NamedTuple):
 
 
 def differences(expected: Any, said: Any) -> list[Difference]:
-    """Returns all differences; empty if `said` is as `expected`."""
+    """Returns all differences; empty if `said` fits `expected`."""
     return list(_compare(expected, said, ""))
 
 

@@ -1,7 +1,7 @@
 """Judges an extension by its manifest's text and by the result of a checkup. Pure.
 
-A finding about a start that failed tells the last words of the program (`supervisor.process.exit_cause`). Advice is
-about the protocol only: a wrong one costs more time than none.
+A finding about a failed start quotes the last words of the program (`supervisor.process.exit_cause`). Advice is only
+about the protocol: wrong advice costs more time than none.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SLOW_S = 2.0
 TALKATIVE = 1000
 """Number of lines on stdout without a request from the host that is a finding."""
 INSTRUCTIONS_SHOWN = 200
-"""Maximum number of characters shown of what it adds to the system prompt."""
+"""Maximum number of characters that are shown of its text for the system prompt."""
 STDERR_SHOWN = 8
 """Maximum number of last lines of stderr that are shown when a start fails."""
 FAULTS_NAMED = 3
@@ -71,7 +71,7 @@ def worst(findings: Sequence[Finding]) -> FindingLevel:
 
 
 def judge_manifest(text: bytes) -> list[Finding]:
-    """A finding about each fault of a manifest that cannot be used. None, if a host can use it."""
+    """A finding about each fault of an unusable manifest; empty if a host can use it."""
     return [_manifest_fault(fault) for fault in all_faults(text)]
 
 
@@ -131,7 +131,7 @@ def _start(result: CheckupResult) -> Iterator[Finding]:
 
 
 def _instead_of_hello(result: CheckupResult) -> tuple[str, str]:
-    """The program's words or deeds in place of its hello, and what to do; empty texts if its last words say it."""
+    """The program's output or end instead of its hello, and what to do; empty texts if its last words say it."""
     junk = result.first_junk
     if not _speaks_zot(result):
         if re.match(r'\{\s*"type":\s*"hello"', junk):
@@ -332,7 +332,7 @@ def _ready_of_others(result: CheckupResult) -> Iterator[Finding]:
 def _registrations_of_others(result: CheckupResult) -> Iterator[Finding]:
     """Parts of its offer that are left out, and parts that could not be read."""
     for text in result.warnings:
-        is_at_hand = result.found.manifest.dialect == COPILOT  # who reads this can correct the file
+        is_at_hand = result.found.manifest.dialect == COPILOT  # the reader of this can correct the file
         yield Finding(FindingLevel.WARN, "register", text, "the rest is used" if is_at_hand else _TO_ITS_AUTHOR)
     if result.bad_frames:
         message = f"messages that cannot be read: {_first_of(result.bad_frames)}"

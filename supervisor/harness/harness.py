@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from supervisor.process.table import Process
 
 QUIET_S = 0.25
-"""Seconds of silence after which an extension has said what it had to say, if no answer is due."""
+"""Seconds of silence after which no more frames are expected, if no answer is due."""
 
 
 class HarnessInterruptedError(Exception):

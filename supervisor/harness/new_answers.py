@@ -1,7 +1,7 @@
 """Rewrites a script with the answers that an extension gives now. Pure.
 
-Lines that are still right stay as they are, byte for byte: so do the lines of the host, notes and empty lines. Of a
-line that is no longer right only the members change that differ: `${any}` and left out members stay.
+Lines that are still right stay the same, byte for byte, as do lines of the host, notes and empty lines. In a line that
+is no longer right only the differing members change: `${any}` and left out members stay.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AnswerChange:
-    """One line that is not as it was."""
+    """One changed line."""
 
     line: int
-    """Its number in the old script, from 1; of a new line, that of the line before it."""
+    """Its number in the old script, from 1; for a new line, the number of the line before it."""
     was: Frame | None
     """None for a new line."""
     now: Frame | None
@@ -99,8 +99,8 @@ def rewrite(text: bytes, script: Script, said: Sequence[Sequence[Frame]], paths:
 
 
 def _align(expected: Sequence[ScriptStep], said: Sequence[Frame]) -> Iterator[tuple[ScriptStep | None, Frame | None]]:
-    """Pairs of a step and the frame in its place, in order. Frames of one type belong together, and of those with an id
-    or a registered name the ones with the same, unless the script leaves it open."""
+    """Pairs of a step and the frame in its place, in order. Frames of one type are paired; with an id or a registered
+    name only if it is the same, or the script leaves it open."""
     old = [_key(step.frame) for step in expected]
     new = [_key(frame) for frame in said]
     if any(ANY in mark for _, mark in old):

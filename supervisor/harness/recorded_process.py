@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from wire.dialects.host_calls import HostCall
 
 HEARD_LIMIT = 20_000
-"""Lines of one process that are kept; later ones are dropped."""
+"""Maximum number of kept lines of one process; later ones are dropped."""
 STDERR_LINES = 20
 STDERR_LINE = 500
 """Maximum number of characters of such a line."""
 
 
 class HandshakePhase(Enum):
-    """How far the handshake is. The values are shown to users."""
+    """The phases of the handshake. Users see the values."""
 
     WAITING = "waiting for its hello"
     GREETED = "greeted"
@@ -77,18 +77,18 @@ class RecordedLine(NamedTuple):
 
     side: Side
     frame: dict[str, Any] | None
-    """None if the line is no JSON object."""
+    """The line's JSON object; None if the line is not one."""
     at: float
     fault: str = ""
     """Why a host refuses the line; empty if a host takes it."""
     text: str = ""
-    """The line, cut at 400 bytes, if it is no frame."""
+    """The line, cut at 400 bytes, if it is not a frame."""
     message: Message | None = None
     """The first message that a host reads in the extension's line."""
 
     @property
     def type(self) -> str:
-        """The type of the frame; empty if the line is no frame."""
+        """The type of the frame; empty if the line is not a frame."""
         return "" if self.frame is None else str(self.frame.get("type"))
 
 
@@ -131,9 +131,9 @@ class RecordedProcess(ProcessWorker):
         self.heard: list[RecordedLine] = []
         """Only the lines of the extension."""
         self.greeting = 0
-        """How many of the lines of `heard` belong to the handshake."""
+        """Number of the lines of `heard` that belong to the handshake."""
         self.warnings: dict[str, str] = {}
-        """Registrations that a host leaves out or changes, and why; and what its dialect warns of."""
+        """Registrations that a host leaves out or changes, and why; and the warnings of its dialect."""
         self.remarks: list[str] = []
         self.ready_at: float | None = None
         self.ended_at: float | None = None
@@ -151,7 +151,7 @@ class RecordedProcess(ProcessWorker):
 
     @property
     def handshake_s(self) -> float:
-        """More seconds than the handshake takes."""
+        """A time in seconds that is enough for the handshake."""
         return self.hello_s + self.timeouts.ready + 1.0
 
     @property
@@ -316,7 +316,7 @@ def _cut(line: Line) -> str:
 
 
 def _ignore(_kind: str, _text: str) -> None:
-    """Drops a notice or a note: the recorded lines have what it says."""
+    """Drops a notice or a note: the recorded lines have its content."""
 
 
 class _StderrLines(ExtensionLog):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from supervisor.harness.script import ScriptHeader, ScriptStep
 
 FRAME_SHOWN = 400
-"""Characters of a frame in a failure."""
+"""Maximum number of characters of a frame in a failure."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class ScriptResult:
     places: ScriptPaths
     seconds: float
     answers: tuple[tuple[dict[str, Any], ...], ...] = ()
-    """Of `collect`: what the extension said in each of the `segments` of the script."""
+    """From `collect`: the frames of the extension in each of the `segments` of the script."""
 
     @property
     def has_passed(self) -> bool:

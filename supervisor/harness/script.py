@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class FixtureError(ValueError):
-    """The files cannot be laid; the text names the path and the rule."""
+    """Raised if the files cannot be written; the text names the path and the rule."""
 
 
 def check(project: Project, beside: Path) -> None:
@@ -79,8 +79,8 @@ def _folder(name: str, beside: Path) -> Path:
 
 MEMBERS = ("about", "extension", "host", "note")
 NEAR = 0.75
-"""Least likeness (0 to 1) of an unknown type to a known type that counts as a typing error. A type that is less like a
-known one is allowed: readers of the protocol ignore unknown frames."""
+"""Minimum likeness (0 to 1) of an unknown type to a known type to count as a typing error. A less similar type is
+allowed: readers of the protocol ignore unknown frames."""
 
 
 class Side(Enum):

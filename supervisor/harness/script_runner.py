@@ -1,5 +1,5 @@
-"""Plays the host's part of a script. `play` compares the answers with the script, `record` only writes them down, and
-`collect` finds out which answers belong where in the script."""
+"""Plays the host's part of a script. `play` compares the answers with the script, `record` only records them, and
+`collect` finds the place of each answer in the script."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 HURRIED = Patience(hint=0.0, ask=0.5, term=0.5)
 """The patience with an extension that has failed already."""
 WAIT_S = 10.0
-"""Seconds to wait for each expected frame."""
+"""Maximum of seconds to wait for each expected frame."""
 
 
 class _FailedError(Exception):

@@ -13,30 +13,30 @@ from pathlib import Path
 from supervisor.home.repository import repository_root
 
 PROGRAM = "extension.mjs"
-"""Makes a folder a Copilot extension, unless a manifest beside it has an `exec`."""
+"""File that makes a folder a Copilot extension, unless a manifest beside it has an `exec`."""
 OF_PROJECT = Path(".github", "extensions")
 OF_ZOT = "copilot-extensions"
 
 
 def copilot_folder_of(project: Path) -> Path:
-    """The folder with the Copilot extensions of a project. It need not be there."""
-    real = Path(os.path.realpath(project))  # what is above a link is not what is above its folder
+    """The folder with the Copilot extensions of a project. It may be missing."""
+    real = Path(os.path.realpath(project))  # a link and its target have different parents
     return (repository_root(real) or real) / OF_PROJECT
 
 
 def copilot_folders_of_user(home: Path) -> tuple[Path, Path]:
-    """The folders with the user's: in `home`, `$ZOT_HOME`, then the Copilot CLI's. They may be missing."""
+    """The folders with the user's Copilot extensions: in `home` (`$ZOT_HOME`), then the CLI's. They may be missing."""
     return home / OF_ZOT, _cli_home() / "extensions"
 
 
 def copilot_folders(project: Path | None, home: Path | None) -> tuple[Path, ...]:
-    """All of them, in the order in which they take names; without a project or `$ZOT_HOME` only the others."""
+    """All folders, by precedence of names; without a project or `$ZOT_HOME` only the others."""
     mine = () if project is None else (copilot_folder_of(project),)
     return (*mine, *(() if home is None else copilot_folders_of_user(home)))
 
 
 def is_for_copilot(parent: Path) -> bool:
-    """Whether a folder is one that holds Copilot extensions and no others, by its path alone."""
+    """Whether only Copilot extensions lie in this folder, by its path."""
     if parent.name == OF_ZOT:
         return True
     return parent.name == "extensions" and (

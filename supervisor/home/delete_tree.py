@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LISTINGS = 5
-"""At most this many times a folder is listed while it is deleted: something may write into it."""
+"""Maximum number of listings of a folder that is deleted: something may write into it."""
 NAMES_SHOWN = 4
-"""Names of a path in the reason for a failure."""
+"""Maximum number of names of a path in the reason for a failure."""
 OCTAL = re.compile(rb"\\([0-7]{3})")
 MOUNTS = "/proc/self/mountinfo"
 OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def delete(path: Path) -> str:
-    """Deletes a file, or a folder with everything in it: any depth, any names, and what its modes protect. Does not
-    follow links, and leaves what is mounted in it, even a folder of the same file system. Deletes as much as possible;
-    returns what could not be deleted, and why, or "". Raises nothing."""
+    """Deletes a file, or a folder with everything in it, with any depth, names and modes. Does not follow links, and
+    leaves mounts in it, even of a folder of the same file system. Deletes as much as possible. Returns a path that was
+    not deleted, and why; "" if all is deleted. Raises nothing."""
     try:
         if not stat.S_ISDIR(os.lstat(path).st_mode):
             os.unlink(path)
@@ -53,7 +53,7 @@ class _Level:
     folders: list[str]
     """Its subfolders that are still to be deleted. The last one is next."""
     listings: int = 1
-    """How often the next subfolder has been listed."""
+    """Number of listings of the next subfolder so far."""
     is_stuck: bool = False
     """Whether something in it cannot be deleted."""
 
@@ -65,7 +65,7 @@ class _Deletion:
 
     root: Path
     here: int
-    """The descriptor of the folder in which the walk is. At the start it is the root's parent."""
+    """The descriptor of the present folder of the walk. At the start it is the root's parent."""
     mounted: frozenset[tuple[int, int]]
     """The mounts in the root, by device and inode."""
     trouble: str = ""
@@ -127,7 +127,7 @@ class _Deletion:
                 self.note(name, error.strerror)
 
     def _leave(self) -> None:
-        """Goes up and deletes the folder in which the walk was, or lets it be listed again."""
+        """Goes up and deletes the folder that the walk leaves; if it is not empty, lists it again."""
         left = self.levels.pop()
         level = self.levels[-1]
         above = os.open("..", OPEN_FOLDER, dir_fd=self.here)

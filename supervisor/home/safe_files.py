@@ -1,8 +1,8 @@
-"""Opens, reads, replaces and rotates files. No stranger's pipe or device is waited for, and readers of a file that is
-replaced find the old or the new content, whole.
+"""Opens, reads, replaces and rotates files. Never waits for a stranger's pipe or device. Readers of a file that is
+replaced find the whole old or the whole new content.
 
-For files of the user's, whose owner, links and attributes must stay, there is `agent.tools.files.user_file`, in a
-worker that imports nothing of this package.
+`agent.tools.files.user_file` is for files of the user's, whose owner, links and attributes must stay: it is in a worker
+that imports nothing of this package.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ LIMIT = 16 * 2**20
 CHUNK = 1 << 20
 """Bytes of one read."""
 OPEN_SAFELY = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-"""Flags with which no pipe is waited for, and no terminal becomes that of the process."""
+"""Flags with which an open never waits for a pipe, and no terminal becomes that of the process."""
 SPECIAL = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}
 """The kinds of files that are neither regular nor folders nor links, in words."""
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
-"""macOS: there `fsync` leaves the bytes in the memory of the drive."""
+"""The request for macOS, where `fsync` leaves the bytes in the memory of the drive."""
 
 
 # --- reading ------------------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ def sync(fd: int) -> None:
 
 
 def sync_folder(folder: Path | str) -> None:
-    """Makes new names in a folder safe. Some file systems refuse that for folders, and need it not."""
+    """Brings new names in a folder to the disk. Some file systems refuse that for folders, and do not need it."""
     try:
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
@@ -102,7 +102,7 @@ def sync_folder(folder: Path | str) -> None:
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:
-    """Makes a folder with this mode less the umask, and missing ones above it, each safe on disk. Raises `OSError`."""
+    """Makes a folder with this mode less the umask, and missing parents, each safely on disk. Raises `OSError`."""
     if folder.is_dir():
         return
     make_folder(folder.parent)
@@ -115,7 +115,7 @@ def make_folder(folder: Path, mode: int = 0o777) -> None:
 
 
 def write_all(fd: int, text: bytes | memoryview) -> None:
-    """Writes all of it: a file system that is almost full takes a part. Raises `OSError`."""
+    """Writes all bytes: if a file system is almost full, one call writes only a part. Raises `OSError`."""
     left = memoryview(text)
     while left:
         left = left[os.write(fd, left) :]
@@ -125,9 +125,9 @@ def write_all(fd: int, text: bytes | memoryview) -> None:
 def replacement(
     path: Path, mode: int = 0o600, *, is_durable: bool = True, sibling: Path | None = None
 ) -> Iterator[IO[bytes]]:
-    """A file that takes the place of `path` when the block ends, whole, and safe if it `is_durable`; if the block
-    raises, `path` stays as it is. Its mode is this one less the umask. It is written as `sibling`, by default a name
-    that the next writer takes again if this one is killed. Raises `OSError`."""
+    """A file that replaces `path` in one step when the block ends, and is then on the disk if it `is_durable`; if the
+    block raises, `path` stays as it is. Its mode is `mode` less the umask. It is written as `sibling`, by default a
+    name that the next writer uses again if this one is killed. Raises `OSError`."""
     new = sibling or path.with_name(f".{path.name.removeprefix('.')}.new")
     new.unlink(missing_ok=True)  # O_EXCL: a link or a pipe of that name is not written to
     try:
@@ -145,8 +145,8 @@ def replacement(
 
 
 def replace_file(path: Path, text: bytes, mode: int, *, durable: bool = True) -> None:
-    """Replaces the content of a file, which has exactly this mode then. A file that is not `durable` does not wait for
-    the disk, and may be empty after a loss of power. Raises `OSError`."""
+    """Replaces the content of a file, and gives it exactly this mode. Without `durable` it does not wait for the disk,
+    and the file may be empty after a loss of power. Raises `OSError`."""
     with replacement(path, is_durable=durable) as file:
         os.fchmod(file.fileno(), mode)
         file.write(text)

@@ -1,5 +1,5 @@
-"""Temporary folders that are swept: a process that was killed leaves its folder without a lock, and the next process
-that needs one for the same purpose deletes it."""
+"""Temporary folders that are swept: a killed process leaves its folder without a lock, and the next process that needs
+a folder for the same purpose deletes it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def scratch_folder(purpose: str) -> Iterator[Path]:
 
 
 def _sweep(parent: Path, pattern: re.Pattern[str]) -> None:
-    """Leaves folders of other users and links, and, where the file system has no locks, all."""
+    """Deletes the folders without a lock. Leaves links and folders of other users, and all if there are no locks."""
     with suppress(OSError):
         for name in filter(pattern.fullmatch, os.listdir(parent)):
             with suppress(OSError):
@@ -49,8 +49,8 @@ def _sweep(parent: Path, pattern: re.Pattern[str]) -> None:
 
 
 def _lock(fd: int) -> bool | None:
-    """Whether the folder is locked now; None on a file system without locks. The kernel releases those of a killed
-    process."""
+    """Locks the folder. Returns False if another process has the lock; None on a file system without locks. The kernel
+    releases the locks of a killed process."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NEWEST = str(MINIMUM[0])
-"""For npm: the newest version whose first number is this."""
+"""Version for npm: the newest one with this first number."""
 TIMEOUT_S = 300.0
 ASKED = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]{0,63}")
-"""A version, the first numbers of one, or a tag."""
+"""A version, its first numbers, or a tag."""
 NUMBERS = re.compile(r"(\d{1,9})(?:\.\d{1,9}){0,2}(?:[-+].*)?")
 
 
@@ -60,7 +60,7 @@ def install(home: Path, version: str = NEWEST, timeout_s: float = TIMEOUT_S) -> 
 
 
 def check(version: str) -> None:
-    """Raises `MisuseError` for a version that cannot be one, or is too old."""
+    """Raises `MisuseError` for a text that cannot be a version, and for a version that is too old."""
     if ASKED.fullmatch(version) is None:
         raise MisuseError(f"--version {version!r} is neither a version, as 1.0.14, nor a tag, as latest")
     if (numbers := NUMBERS.fullmatch(version)) and int(numbers[1]) < MINIMUM[0]:
@@ -83,7 +83,7 @@ def _fetch(stage: StagingFolder, version: str, timeout_s: float) -> str:
 
 
 def _present_version(target: Path) -> str | None:
-    """The version that is installed: None if there is nothing, "" if it cannot be used."""
+    """The installed version: None without one, "" if it cannot be used."""
     if not os.path.lexists(target):
         return None
     try:
@@ -110,8 +110,8 @@ ALWAYS = (
 
 
 def npm_install(package: str, folder: Path, timeout_s: float) -> None:
-    """Installs a package, `NAME@VERSION`, and what it depends on into `node_modules` of a folder. Runs nothing of them.
-    An interrupt kills npm. Raises `InstallError`."""
+    """Installs a package, `NAME@VERSION`, and its dependencies into `node_modules` of a folder. Runs none of their
+    code. An interrupt kills npm. Raises `InstallError`."""
     try:
         with start_program(
             ["npm", "install", *ALWAYS, "--prefix", str(folder), "--", package],

@@ -1,5 +1,5 @@
-"""Finds the data that an extension keeps in the folder of its program, carries it to a new version, or moves it away.
-Deletes no data without a flag."""
+"""Finds the data that an extension keeps in the folder of its program, links it into a new version, or moves it away.
+Deletes data only with a flag."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from supervisor.install.installed_extension import InstalledExtension
 
 NAME_BYTES = 240
-"""Bytes of a name that has to make room for `.kept` and a number."""
+"""Bytes that are kept of a name, so that `.kept` and a number fit behind it."""
 
 
 def folder_of(extension: InstalledExtension, home: Path) -> Path:
@@ -75,8 +75,8 @@ def _folders_of(files: Iterable[str]) -> frozenset[str]:
 
 
 def open_extension(extension: InstalledExtension) -> InstalledExtension:
-    """Gives the user all rights to the extension's own folders and its record, which it may have closed. Returns the
-    extension as it is then, with all that can be read now."""
+    """Gives the user all rights to the extension's own folders and its record, which the extension may have removed.
+    Returns the extension, read again."""
     if extension.is_link:
         return extension
     for path in ("", RECORD):
@@ -88,10 +88,10 @@ def open_extension(extension: InstalledExtension) -> InstalledExtension:
 
 
 def carry_over(paths: list[str], old: Path, new: Path, is_data: Callable[[str], bool]) -> list[str]:
-    """Links data into the new version's folder. If the new version has a file of the same name, the data takes its
-    place if the new manifest says that this `is_data`; else it is kept beside this file, as `NAME.kept`, and the path
-    is in the returned list. The running extension still writes to the data
-    until its restart: hard links keep that too. Raises `OSError`, and `InstallError` for data that is too deep."""
+    """Links data into the new version's folder. If the new version has a file of the same name, the data replaces it if
+    the new manifest says that this `is_data`; else the data is kept beside it as `NAME.kept`, and the path is in the
+    returned list. The links are hard, so that the folder also gets what the running extension writes until its restart.
+    Raises `OSError`, and `InstallError` for data that is too deep."""
     in_the_way = []
     for path in (inside for each in paths for inside in _files_at(old, each)):
         target = new / path

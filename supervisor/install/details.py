@@ -1,4 +1,4 @@
-"""Collects what `zot ext info` and `install` tell of an extension without a start: settings, data, log, program."""
+"""Collects the facts for `zot ext info` and `install` without a start: settings, data, log and program."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Details:
-    """All that is known of one extension."""
+    """The facts about one extension."""
 
     extension: InstalledExtension
     argv: tuple[str, ...]
     warnings: tuple[str, ...]
     env_policy: str
-    """The policy that the manifest and the config together give."""
+    """The policy that results from manifest and config."""
     secrets_given: tuple[str, ...]
     """The secrets of the environment that it would get now, sorted."""
     withheld: tuple[str, ...]

@@ -120,8 +120,8 @@ def finish(stage: StagingFolder, fetched: Fetched, now: Callable[[], datetime]) 
 
 @contextmanager
 def new_stage(parent: Path, scope: Scope, label: str) -> Iterator[StagingFolder]:
-    """Gives the block a stage in the folder of extensions, and makes this folder if it does not exist: `$ZOT_HOME` for
-    the user only, a project's as the umask says. A failure leaves nothing behind. Raises `InstallError`."""
+    """Gives the block a stage in the folder of extensions, and makes this folder if it is missing: in `$ZOT_HOME` for
+    the user only, in a project with the umask's mode. A failure leaves nothing behind. Raises `InstallError`."""
     made: list[Path] = []
     try:
         for folder in (*reversed(parent.parents), parent):

@@ -31,7 +31,7 @@ OF_ANOTHER_REPOSITORY = (
 """Variables that git sets for its hooks. They would lead git to the hook's repository."""
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GONE_S = 1.0
-"""Seconds that the end of a killed git waits for the end of its children."""
+"""Seconds to wait for the end of the children of a killed git."""
 GIVE_CREDENTIALS = (
     """!f() { [ "$1" != get ] || printf 'username=%s\\npassword=%s\\n' "$ZOT_GIT_USER" "$ZOT_GIT_PASSWORD"; }; f"""
 )
@@ -77,8 +77,8 @@ class _Git:
         self._envs = _environments(source)
 
     def run(self, *args: str) -> str:
-        """Runs git and returns its output. Tries the next of the environments if the server refuses the credentials of
-        the first. Raises `GitError`."""
+        """Runs git and returns its output. Tries the next environment if the server refuses the credentials of one.
+        Raises `GitError`."""
         while True:
             status, out, err = self._run_once(args)
             if not status:
@@ -121,8 +121,8 @@ class _Git:
 
 @contextmanager
 def start_program(argv: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """Starts a program whose stderr is a pipe, and ends it with all that it has started. It has no terminal for
-    questions. A signal that comes while it is being started waits until it can be ended. Raises `OSError`."""
+    """Starts a program whose stderr is a pipe, without a terminal for questions. Ends it after the block, with all
+    processes that it started. A signal during the start waits until the program can be ended. Raises `OSError`."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
 
     def in_child() -> None:
@@ -184,7 +184,7 @@ def _environments(source: GitSource) -> list[dict[str, str]]:
         return [env]
     name, password = source.credentials
     key = f"credential.{source.origin}"
-    # The empty helper drops the user's own, which would answer first, and would store what it is told.
+    # The empty helper drops the user's own, which would answer first, and would store the credentials.
     ours = _with_settings(env, (f"{key}.helper", ""), (f"{key}.helper", GIVE_CREDENTIALS))
     ours |= {"ZOT_GIT_USER": name, "ZOT_GIT_PASSWORD": password}
     return [ours] if password else [ours, _with_settings(env, (f"{key}.username", name))]

@@ -30,7 +30,7 @@ BOTH = (Scope.PROJECT, Scope.GLOBAL)
 
 @dataclass(frozen=True)
 class ExtensionFolders:
-    """The folders in which extensions are installed, and files of MCP servers are."""
+    """The folders with installed extensions and files of MCP servers."""
 
     project: Path
     """The project's folder; it may contain no extensions."""
@@ -54,18 +54,18 @@ class InstalledExtension:
     """One folder in an extension folder, or one MCP server of a file."""
 
     folder: Path
-    """Of an MCP server its `place`: the path of its file with its name behind it. Of a file that cannot be read at all
-    the file."""
+    """For an MCP server its `place`: the path of its file and the server's name. For an unreadable file of servers, the
+    file."""
     scope: Scope
     manifest: Manifest | None
     record: InstallRecord | None
-    """None for a link: a record in the folder that it leads to is not about the link."""
+    """None for a link: a record in its target is not about the link."""
     trouble: str = ""
     """The fault of the manifest; empty if the manifest is readable."""
     record_trouble: str = ""
     """The fault of the record; empty if the record is readable or missing."""
     mcp_file: Path | None = None
-    """The file that an MCP server is from."""
+    """The file with the entry of an MCP server."""
     mcp_found: FoundExtension | None = None
     """The MCP server, if its entry can be read; not expanded if a variable is not set, which `trouble` says."""
 
@@ -75,7 +75,7 @@ class InstalledExtension:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that a user may call it by: its own, and that of its folder or of its entry."""
+        """The names that a user may use: its own, and the name of its folder or its entry."""
         return self.mcp_found.names if self.mcp_found is not None else frozenset({self.name, self.folder.name})
 
     @property
@@ -84,7 +84,7 @@ class InstalledExtension:
 
     @property
     def target(self) -> str:
-        """Where the link leads to, as it was written; empty if the folder is no link."""
+        """The target of the link, as it was written; empty if the folder is not a link."""
         try:
             return os.readlink(self.folder)
         except OSError:
@@ -219,7 +219,7 @@ def extension_named(name: str, candidates: Sequence[InstalledExtension]) -> Inst
 
 
 def trust(extension: InstalledExtension, home: Path) -> str:
-    """Records that the user trusts an extension as it is now. Returns why that failed, or ""."""
+    """Records that the user trusts the present content of an extension. Returns why that failed, or ""."""
     if extension.manifest is None:
         return extension.trouble
     try:

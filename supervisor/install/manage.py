@@ -109,7 +109,7 @@ def switch(extension: InstalledExtension, home: Path, *, on: bool) -> bool:
 
 
 def _switch_server(extension: InstalledExtension, file: Path, *, on: bool) -> bool:
-    """Its trust does not depend on this."""
+    """Enables or disables an MCP server in its file. Its trust does not depend on that."""
     if extension.mcp_found is None or extension.mcp_found.mcp_entry is None:
         raise InstallError(f"{extension.trouble}; correct it first")
     path = Path(os.path.realpath(file))

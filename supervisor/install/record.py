@@ -1,5 +1,5 @@
-"""Reads and writes `.zot-install.json` in the folder of an installed extension: its source, and the files from there.
-Tells whether the source has changed since."""
+"""Reads and writes `.zot-install.json` in the folder of an installed extension: its source, and the files from it.
+Finds out whether the source has changed since."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def write_record(folder: Path, record: InstallRecord) -> None:
 
 
 def allowance_in_the_loop() -> Allowance:
-    """The allowance of a host, whose loop must not be held up: some milliseconds of reading."""
+    """The allowance for a read in a host's loop, which must not wait: a few milliseconds."""
     return Allowance(files=1000, bytes=4 * 2**20)
 
 
@@ -82,8 +82,8 @@ def source_of(folder: Path) -> Path | None:
 
 def newer_source(folder: Path, allowance: Allowance) -> Path | None:
     """Returns the source of an extension, as `source_of`, if its content has changed since it was installed. Returns
-    None if it has not, and if that is unknown: the source is gone, cannot be read, or is larger than the allowance.
-    Several comparisons may share one."""
+    None if it has not, and if that is unknown: the source is missing, unreadable, or larger than the allowance, which
+    several comparisons may share."""
     if (source := source_of(folder)) is None:
         return None
     try:

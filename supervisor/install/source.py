@@ -26,9 +26,9 @@ class LocalSource:
     """A folder with an extension."""
 
     folder: Path
-    """Absolute, without links and `..`. So even `.` has a name."""
+    """An absolute path without links and `..`, so that even `.` has a name."""
     instead_of: str = ""
-    """The URL of the repository that the same text would mean if there were no such folder; empty if it means none."""
+    """The URL that the same text means if this folder does not exist; empty if it means none."""
 
     @property
     def shown(self) -> str:
@@ -115,7 +115,7 @@ def parse_source(text: str, here: Path) -> Source:
         return LocalSource(folder, GITHUB + text if short else "")
     if _SCP.match(text) and not folder.exists():
         return _git(text, text.index(":") + 1)
-    # With a folder of the owner's name here, it is a path with a slip in it, which must not become a download.
+    # If a folder has the owner's name, the text is a mistyped path, which must not become a download.
     if short is not None and not folder.exists() and not os.path.lexists(here / short["owner"]):
         return _git(GITHUB + text, len(GITHUB))
     raise MisuseError(_not_a_folder(text, folder, here))

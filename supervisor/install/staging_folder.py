@@ -33,7 +33,7 @@ LOCK_S = 10.0
 """Seconds to wait for another command."""
 POLL_S = 0.02
 LABEL_BYTES = 150
-"""Bytes of the extension's name in the name of a staging folder."""
+"""Maximum of bytes of the extension's name in the name of a staging folder."""
 
 
 @contextmanager
@@ -76,7 +76,7 @@ class StagingFolder:
         _lock(self._fd)
         self.tree = self.folder / "tree"
         self.warnings: list[str] = []
-        """After the end: what could not be deleted, and why."""
+        """After the end, a line for each file that could not be deleted, with the reason."""
 
     def __enter__(self) -> Self:
         return self
@@ -137,8 +137,8 @@ def swap(tree: Path, target: Path, *, in_one_step: bool = True) -> None:
 
 
 def take_away(target: Path) -> list[str]:
-    """Deletes a folder. First renames it, so that it is never half there. Returns a warning if some of it could not be
-    deleted; each later `sweep` tries again. The parent must be locked. Raises `OSError`."""
+    """Deletes a folder. Renames it first, so that its place never has a part of it. Returns a warning if a part could
+    not be deleted; each later `sweep` tries again. The parent must be locked. Raises `OSError`."""
     open_up(target)
     with StagingFolder(target.parent, target.name, "gone") as gone:
         try:
@@ -153,7 +153,7 @@ def take_away(target: Path) -> list[str]:
 
 
 def open_up(path: Path) -> None:
-    """Gives the user all rights to a file or folder of the user's. Only root can move a folder that is not writable."""
+    """Gives the user all rights to the user's own file or folder. Only root can move a folder that is not writable."""
     with suppress(OSError, ValueError):
         mode = os.lstat(path).st_mode
         needed = 0o700 if stat.S_ISDIR(mode) else 0o600

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 LEFT_OUT = frozenset({".git", "__pycache__"})
 """Names that are not installed, at any depth: history and caches."""
 DEEPEST = 64
-"""Folders within each other that are installed. Linux opens no path of more than 4096 bytes."""
+"""Maximum depth of folders that are installed. Linux opens no path of more than 4096 bytes."""
 LONGEST_PATH = 1024
-"""Bytes of a path, from the root, that is installed."""
+"""Maximum of bytes of an installed path, from the root."""
 KEPT_MODE = 0o755
 """The bits of a mode that are installed: only the owner may write, and no program runs as another user."""
 PIECE = 1 << 20
@@ -81,7 +81,7 @@ def entries(
 
 
 def is_of_program(entry: TreeEntry, manifest: Manifest | None) -> bool:
-    """Whether an entry is a file or a link, and no data by the manifest."""
+    """Whether an entry is a file or a link that the manifest does not call data."""
     return entry.is_link or (entry.is_file and not (manifest is not None and manifest.is_data(entry.path)))
 
 

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from supervisor.install.source import Source
 
 FILES_NAMED = 5
-"""Changed files that an error text names."""
+"""Maximum number of changed files that an error text names."""
 
 
 class UpdateAction(Enum):
-    """The actions of an update. The values are shown to users."""
+    """The actions of an update. Users see the values."""
 
     NOTHING = "up to date"
     REPLACE = "updated"

@@ -1,4 +1,4 @@
-"""The extensions of a host that runs already, over its control socket."""
+"""The extensions of a running host, over its control socket."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class HostSource(StartingSource):
-    """`on_lost` is called once, when the host has gone or cannot be understood, with the reason."""
+    """`on_lost` gets the reason once, when the host is gone or its lines cannot be understood."""
 
     def __init__(self, loop: Loop, sock: socket.socket, info: control.HostInfoReply, on_lost: Callable[[str], None]):
         super().__init__(loop)
@@ -39,15 +39,15 @@ class HostSource(StartingSource):
         self._offer = Offer()
         self.instructions = ""
         self.is_described = False
-        """The host has said once what it offers."""
+        """The host has sent its offer at least once."""
         self._known: set[str] = set()
-        """All tools that the host has ever offered. One that is missing may be that of an extension which is started
-        again: the host then says why a call of it fails."""
+        """All tools that the host has ever offered. A missing one may belong to an extension that is being restarted:
+        the host then says why a call of it fails."""
         self._is_complete = False
         self._number = 0
         self._waiting: dict[str, Done] = {}
         self._reports: dict[str, Callable[[str], None]] = {}
-        """Of the calls that are under way."""
+        """The callbacks for progress of the calls that are under way."""
         self._is_asking = self._must_ask_again = False
         self._connection = ControlConnection(
             loop, sock, on_line=self._on_line, on_gone=self._lost, is_idle=lambda: False, line_limit=FRAME_LIMIT
@@ -180,7 +180,7 @@ class HostSource(StartingSource):
             case events.ExtNotify(extension=name, level=level, message=message):
                 self.on_log(level_of_note(level), name, message)
             case _:
-                # An event that the host does not take, as one that stops, is answered without an id: nothing is lost.
+                # A stopping host refuses an event with an answer without an id: nothing is lost.
                 self._answered(getattr(reply, "id", ""), reply)
 
     def _answered(self, id_: str | None, reply: control.Reply) -> None:
@@ -196,14 +196,14 @@ class HostSource(StartingSource):
         self._lost(reason)
 
     def _lost(self, reason: str) -> None:
-        """The host has gone: who waits for it learns so."""
+        """Fails all open requests: the host is gone."""
         for id_ in self._waiting:
             self._loop.call_later(0, partial(self._answered, id_, control.ErrorReply(self._gone)))
         self._on_lost(reason if reason.startswith("host ") else self._gone)
 
 
 class _Request:
-    """A request that the host has got."""
+    """A request that was sent to the host."""
 
     def __init__(self, source: HostSource, id_: str) -> None:
         self.id = id_

@@ -79,7 +79,7 @@ class ServedCall:
             self._go_on()
 
     def _end(self) -> frames.ToolResult:
-        """The result, of which the observers are told."""
+        """Tells the observers of the result, and returns it."""
         call = self._call
         result = error_result(call.failure) if call.failure else self._result
         if (changed := call.changed) is not None:

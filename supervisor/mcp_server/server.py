@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from wire.mcp_server.session import ServedSession
 
 LINE_LIMIT = 16 * 1024 * 1024
-"""Bytes of one line of the client."""
+"""Maximum of one line of the client in bytes."""
 OUTBOX_LIMIT = 64 * 1024 * 1024
-"""Bytes that may wait for a client that does not read. With more the server ends."""
+"""Maximum of bytes that wait for a client that does not read. With more the server ends."""
 DRAIN_S = 30.0
-"""Seconds for the requests that are under way when the client has closed its side."""
+"""Maximum of seconds for requests that are under way when the client closes its side."""
 ROOM_S = 0.05
 """Seconds between two looks whether a slow client has read."""
 GAIN_S = 0.3
-"""Seconds after which a change of the offer is told. An extension registers its tools one by one."""
+"""Seconds after which the client is told of a changed offer. An extension registers its tools one by one."""
 LOSS_S = 5.0
-"""Seconds after which a loss is told: an extension that is restarted has its tools back by then. Also the shortest
-time between two changes that are told."""
+"""Seconds after which the client is told of a loss: a restarted extension has its tools back by then. Also the minimum
+time between two reports of changes."""
 STUCK_S = 60.0
-"""Seconds after which a client that takes nothing, while too much waits for it, is given up."""
+"""Seconds after which a client is given up that reads nothing while too much waits for it."""
 STUCK = f"the client does not read: it has taken nothing for {STUCK_S:g} s"
 NOT_READING = "the client does not read: more than {} MiB wait for it"
 
@@ -60,7 +60,7 @@ class ClientOutput(Protocol):
     """The writer of lines to the client, which does not wait."""
 
     stuck_since: float | None
-    """While bytes wait: when the client last took some, on the loop's clock."""
+    """While bytes wait: the time at which the client last read some, on the loop's clock."""
 
     @property
     def queued(self) -> int:
@@ -68,13 +68,13 @@ class ClientOutput(Protocol):
 
     @property
     def is_full(self) -> bool:
-        """Whether enough lines wait that the client's input should pause."""
+        """Whether so much output waits that the client's input must pause."""
 
     def write(self, data: bytes) -> None: ...
 
 
 class McpServer:
-    """`on_end` is called once, when the client needs the server no more, with the reason and whether that is a fault of
+    """`on_end` is called once, when the client no longer needs the server, with the reason and whether it is a fault of
     the client. The caller then stops the source, and calls `end`."""
 
     def __init__(
@@ -118,7 +118,7 @@ class McpServer:
                 self._carry_out(self._session.receive(line))
 
     def _look_for_room(self) -> None:
-        """While too much waits for the client, reads nothing more of it; ends if it takes nothing for long."""
+        """Stops reading from the client while too much waits for it; ends if it reads nothing for `STUCK_S`."""
         if self.phase is ServingPhase.ENDED or self._room_timer is not None:
             return
         if self._output.is_full:
@@ -202,7 +202,7 @@ class McpServer:
             self._carry_out(self._session.logged(level, valid_text(extension), valid_text(text)))
 
     def _source_changed(self) -> None:
-        """Answers who waits for the first offer; tells later changes together, losses later than gains."""
+        """Answers requests that wait for the first offer. Reports later changes together, losses later than gains."""
         if self.phase is ServingPhase.ENDED or not self._source.is_ready:
             return
         if not self._has_offered:
@@ -250,7 +250,7 @@ class McpServer:
             self._on_end(reason, is_fault)
 
     def end(self, reason: str) -> None:
-        """Answers calls under way, and takes no more lines. A second call does nothing."""
+        """Answers calls under way, and reads no more lines. A second call does nothing."""
         if self.phase is ServingPhase.ENDED:
             return
         for action in self._session.end(valid_text(reason)):

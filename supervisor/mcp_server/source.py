@@ -1,4 +1,4 @@
-"""Where tools and commands come from: the extensions of the server's own host, or of a host that runs already."""
+"""The source of tools and commands: the extensions of the server's own host, or of a running host."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 PATIENCE_S = 5.0
-"""Seconds for which the first list of tools waits for extensions that are not required. Clients give a server 10 s and
-more to start."""
+"""Seconds for which the first list of tools waits for extensions that are not required. Clients give a server at least
+10 s to start."""
 
 
 class Cancellable(Protocol):
     """A request that is under way."""
 
     def cancel(self, reason: str) -> None:
-        """Ends it early, if it has not ended: its callback then gets a failure with this reason."""
+        """Ends the request early, if it has not ended: its callback then gets a failure with this reason."""
 
 
 class ExtensionSource(Protocol):
@@ -46,7 +46,7 @@ class ExtensionSource(Protocol):
 
     @property
     def is_described(self) -> bool:
-        """No extension that is still starting is likely to add to the instructions."""
+        """Whether the instructions are complete: no starting extension is likely to add to them."""
 
     def offer(self) -> Offer: ...
 
@@ -66,14 +66,14 @@ class ExtensionSource(Protocol):
         done: Callable[[frames.ToolResult], None],
         on_progress: Callable[[str], None],
     ) -> Cancellable:
-        """Calls a tool. A failure of the extension is a result that says so."""
+        """Calls a tool. A failure of the extension is an error result."""
 
     def invoke(self, name: str, args: str, done: Callable[[frames.CommandResponse], None]) -> Cancellable:
         """Runs a command. A failure of the extension is an answer with an error."""
 
 
 class StartingSource:
-    """The start of a source, whose extensions are waited for."""
+    """The part of a source that waits for its extensions to start."""
 
     def __init__(self, loop: Loop) -> None:
         self.is_ready = False

@@ -88,7 +88,7 @@ class SupervisorSource(StartingSource):
     ) -> Cancellable:
         try:
             owned = self._supervisor.registrations.tool(name)
-        except UnknownNameError as error:  # it was taken back while the guards judged
+        except UnknownNameError as error:  # the tool was unregistered while the guards judged
             gone = error_result(str(error))
             return self._soon(lambda: done(gone))
         began = Timestamp.now()
@@ -133,7 +133,7 @@ class SupervisorSource(StartingSource):
 
 class _Ended:
     def cancel(self, reason: str) -> None:
-        """Does nothing: the call has ended."""
+        """Does nothing: the request has ended."""
 
 
 def _failure_text(extension: str, tool: str, answer: ToolAnswer) -> str:

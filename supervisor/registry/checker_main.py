@@ -4,8 +4,8 @@ A request is a line with the sizes of the schema and of the arguments in bytes, 
 `{"fault": TEXT}`, with "" for arguments that fit, or `{"trouble": TEXT}` if they cannot be checked. The first line out
 is `{"ready": true}`. Requests are answered in order; the end of the input ends the process.
 
-The kernel ends the process when one check takes too much time of the processor. It keeps nothing of a request: a check
-for one extension must not cost another one its answer.
+The kernel ends the process when one check takes too much processor time. The process keeps nothing of a request: a
+check for one extension must not change the answer to another one.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from supervisor.registry.plain_schema import FAULTS_NAMED, invalid_args, shorten
 from wire.lenient_json import UNREADABLE, read
 
 CPU_S = 1.0
-"""Seconds of processor time of one check."""
+"""Maximum of processor time of one check in seconds."""
 MEMORY = 512 * 1024 * 1024
-"""Bytes of address space."""
+"""Maximum of address space in bytes."""
 ALL_FAULTS_LIMIT = 32 * 1024 * 1024
-"""Bytes of the arguments, times those of the schema or of the arguments, whichever is larger. Beyond this limit only
-the first fault is named: the validator collects all faults at once, each with a copy of the wrong value."""
+"""Maximum of the product: bytes of the arguments, times bytes of the schema or of the arguments, whichever is larger.
+Beyond it only the first fault is named: the validator collects all faults at once, each with a copy of the value."""
 
 
 def check(schema: bytes, args: bytes) -> dict[str, str]:
@@ -82,7 +82,7 @@ def _first_fault(validator: jsonschema_rs.Draft202012Validator, value: object) -
 
 
 def _is_fault(error: jsonschema_rs.ValidationError) -> bool:
-    """False if the match of a regular expression was broken off: the text may fit."""
+    """False if the match of a regular expression was stopped early: the text may fit."""
     return "Backtrack" not in type(error.kind).__name__
 
 

@@ -1,8 +1,8 @@
 """The checker processes: they check arguments against schemas that are not plainly cheap, so that the loop does not
 wait.
 
-A check that takes too long, or too much memory, is broken off, and the next one gets another process. An extension has
-one check at a time, so one with a hostile schema leaves a process for the others.
+A check that takes too long, or too much memory, is stopped, and the next one gets another process. An extension has one
+check at a time, so an extension with a hostile schema leaves a process for the others.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ CHECKERS = 2
 START_S = 30.0
 """Maximum of seconds until a checker is ready."""
 ANSWER_S = 5.0
-"""Seconds for one check. A checker that has a processor ends itself after one second of its time; this limit is for a
-machine that is busy, or a checker that hangs."""
+"""Maximum of seconds for one check. The kernel ends a checker after one second of processor time; this limit is for a
+busy machine, or a checker that hangs."""
 BROKEN_OFF_LIMIT = 5
 """Maximum number of schemas of one extension whose checks are stopped early; after that no schema of this extension is
 checked here. So an extension that keeps registering new schemas costs these seconds only once."""
@@ -49,7 +49,7 @@ ANSWER_LIMIT = 64 * 1024
 
 
 class _Answer(msgspec.Struct):
-    """A line of a checker: that it has come up, the faults of some arguments, or why it cannot check them."""
+    """A line of a checker: it is ready, or the faults of some arguments, or why it cannot check them."""
 
     ready: bool = False
     fault: str | None = None
@@ -60,8 +60,8 @@ _read_answer = msgspec.json.Decoder(_Answer).decode
 
 
 class _Check(msgspec.Struct, eq=False):
-    """Some arguments to check. Its `pending` gets their faults, "" for none; or fails with the reason for which they
-    are not checked."""
+    """Arguments to check. `pending` gets their faults, "" for none; or fails with the reason why they are not
+    checked."""
 
     extension: str
     schema: bytes
@@ -173,14 +173,14 @@ class Checkers:
         self._checkers: list[_Checker] = []
         """The checkers whose process has not ended."""
         self._waiting: dict[str, deque[_Check]] = {}
-        """By extension. The extension that was served last is the last."""
+        """The waiting checks by extension. The extension that was served last is the last."""
         self._broken_off: dict[str, dict[int, str]] = {}
-        """By extension: hashes of the schemas whose checks were broken off, and the reason."""
+        """By extension: hashes of the schemas whose checks were stopped, each with the reason."""
         self._is_prepared = False
         self._is_stopped = False
 
     def prepare_for(self, tools: Mapping[str, Tool]) -> None:
-        """Starts a checker when there is the first tool that needs one, so that its first call need not wait for it."""
+        """Starts a checker if one of the tools needs the first one, so that its first call need not wait for it."""
         if not self._is_prepared and not self._checkers and any(not tool.plain_parts for tool in tools.values()):
             self._is_prepared = True
             self._start()
@@ -206,7 +206,7 @@ class Checkers:
         return broken_off.get(hash(check.schema), "")
 
     def cancel_pending(self, reason: str) -> None:
-        """Fails all open checks. Checks under way go on, so that a check that is broken off is still known as such."""
+        """Fails all open checks. Checks under way go on: if one is stopped later, its schema is remembered."""
         waiting, self._waiting = self._waiting, {}
         checks = [check for queue in waiting.values() for check in queue]
         for check in [*checks, *(checker.current for checker in self._checkers if checker.current is not None)]:
@@ -219,7 +219,7 @@ class Checkers:
         return list(self._checkers)
 
     def _serve(self) -> None:
-        """Gives waiting checks to idle checkers, the extensions in turn. Starts one if none is idle or comes up."""
+        """Gives waiting checks to idle checkers, the extensions in turn. Starts one if none is idle or starting."""
         busy = {checker.current.extension for checker in self._checkers if checker.current is not None}
         for extension in [name for name in self._waiting if name not in busy]:
             idle = next((checker for checker in self._checkers if checker.phase is _Phase.IDLE), None)

@@ -1,7 +1,7 @@
-"""About how many tokens the model is sent for the definition of a tool: its name, its description and its schema.
+"""Estimates the tokens of the definition of a tool: of its name, its description and its schema.
 
-Only a provider can count tokens. This is an estimate by size, the same for all: the measure by which requests to the
-model are compacted, and which users see.
+Only a provider can count tokens. This estimates them from the size, in the same way for all: compaction of requests to
+the model uses it, and users see it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BYTES_PER_TOKEN = 4
 LARGE = 25_000
-"""Tokens. Definitions of one extension above that get a warning: every request to the model has all of them."""
+"""Number of tokens above which the definitions of one extension get a warning: every request to the model has them."""
 
 
 def definition_bytes(name: str, description: str, schema: Mapping[str, Any]) -> int:

@@ -63,7 +63,7 @@ class _Renewal:
             _renew_required(new, schema)
         if (types := new.get("type")) == "any" or (type(types) is list and "any" in types):
             del new["type"]
-        if new.keys().isdisjoint(OLD_WORDS):  # as most are
+        if new.keys().isdisjoint(OLD_WORDS):  # true of most schemas
             return new
         _renew_limits(new)
         _renew_dependencies(new)

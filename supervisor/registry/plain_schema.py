@@ -1,9 +1,9 @@
-"""Judges the arguments of a tool call: as the model wrote them, before guards and tools see them, and against the
+"""Judges the arguments of a tool call: the model's text, before guards and tools see it, and the values against the
 schema of the tool if that is plainly cheap. Pure.
 
-A plain schema has only keywords that take one short step for each value, and no references: so no part of it meets a
-value twice, and a check takes at most as many steps as the schema has parts, times the values. Every keyword that is
-not known here makes a schema not plain.
+A plain schema has only keywords that take one short step for each value, and no references. So no part of it checks a
+value twice, and a check takes at most the number of the schema's parts, times the number of values, in steps. A schema
+with a keyword that is unknown here is not plain.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 FAULTS_NAMED = 5
 FAULT_LENGTH = 200
-"""Characters of one fault. Of a longer one the middle is cut: it begins with the value and ends with the fault."""
+"""Maximum number of characters of one fault. A longer one loses its middle: the value comes first, the fault last."""
 
 Location = tuple["Location", str | int] | None
-"""Where a value lies in another one: the location of what contains it, and its name or index there. None for the
-outermost value."""
+"""The place of a value in another one: the location of the value that contains it, and its name or index there. None
+for the outermost value."""
 ONE_SCHEMA = frozenset({
     "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then",
     "unevaluatedItems", "unevaluatedProperties",
@@ -91,7 +91,7 @@ def _is_short(value: Any) -> bool:
 
 
 def count_values(value: Any, most: int) -> int:
-    """The number of values in a value, itself included; some number above `most` if there are more than that."""
+    """The number of values in a value, itself included; any number above `most` if there are more."""
     waiting = [value]
     for item in waiting:  # the list grows meanwhile
         if type(item) is dict:
@@ -112,8 +112,8 @@ def plain_faults(schema: dict[str, Any], value: Any) -> list[tuple[list[str], st
 # --- the check ----------------------------------------------------------------------------------------------------
 
 _Faults = Iterator[tuple["Location", Callable[[Any, Any], str], Any, Any]]
-"""Of each fault: its location, the function that puts it into words, and what that function needs: the keyword's value
-and the value that does not fit. A fault is put into words only if it is told: a long value takes time."""
+"""For each fault: its location, the function that puts it into words, and the arguments of that function: the keyword's
+value and the value that does not fit. Only reported faults are put into words: a long value takes time."""
 
 
 def _faults(schema: Any, value: Any, location: Location) -> _Faults:
@@ -238,7 +238,7 @@ SIMPLE: dict[str, tuple[Callable[[Any, Any], bool], Callable[[Any, Any], str]]] 
     "minProperties": (_at_least(dict), _says("has less than", "property", "properties")),
     "maxProperties": (_at_most(dict), _says("has more than", "property", "properties")),
 }
-"""Keywords about a value itself: whether it fits, and the words for one that does not."""
+"""Keywords about a value itself: each with the test of the value, and the words for a value that does not fit."""
 
 _Inner = list[tuple[Any, Any, "str | int | None"]]
 
@@ -269,7 +269,8 @@ INNER: dict[str, Callable[[Any, Any, Any], _Inner]] = {
     "items": _in_list,
     "allOf": lambda _schema, rule, value: [(inner, value, None) for inner in rule],
 }
-"""Keywords about the parts of a value: schemas, what each must fit, and the step to it; None for the value itself."""
+"""Keywords about the parts of a value. Each yields schemas, the value that must fit each, and the step to that value;
+None for the value itself."""
 PLAIN = ANNOTATIONS | SIMPLE.keys() | INNER.keys()
 
 
@@ -305,15 +306,15 @@ def invalid_args(faults: Iterable[tuple[Iterable[str | int], str]]) -> str:
 # --- a call -------------------------------------------------------------------------------------------------
 
 STEPS_LIMIT = 100_000
-"""Parts of the schema times values in the arguments; at worst about a twentieth of a second."""
+"""Maximum of parts of the schema times values in the arguments: at worst about a twentieth of a second."""
 BYTES_LIMIT = 1024 * 1024
-"""Bytes of arguments that are checked in the loop."""
+"""Maximum of arguments that are checked in the loop, in bytes."""
 QUOTED = 80
-"""Bytes or characters that a reason quotes."""
+"""Maximum of bytes or characters that a reason quotes."""
 
 
 def unfit_reason(args: bytes) -> str | None:
-    """Why no tool can take these arguments; None if they are one JSON object that all readers understand alike.
+    """Why no tool can take these arguments; None if they are one JSON object with one meaning for all readers.
 
     A repeated name is refused, because some readers take the first value and others the last: a guard would judge
     another command than the shell runs.
@@ -355,7 +356,8 @@ def _unique(pairs: list[tuple[str, object]]) -> None:
 def fault_at_once(schema: dict[str, Any], parts: int, args: bytes) -> str | None:
     """Returns the faults of the arguments, each with its path; "" without faults. `parts` are the `plain_parts` of the
     schema. None if this is not plainly cheap: then a checker process (`checkers`) must check them. Extensions write the
-    schemas, all others wait while the loop runs it, and a few hundred bytes of schema can ask for millions of steps."""
+    schemas, all others wait during a check in the loop, and a few hundred bytes of schema can take millions of steps.
+    """
     if not parts or len(args) > BYTES_LIMIT:
         return None
     try:

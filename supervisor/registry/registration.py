@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 TOOLS_LIMIT = 500
-"""Tools of one extension. Each tool is part of every request to the model."""
+"""Maximum number of tools of one extension. Each tool is part of every request to the model."""
 COMMANDS_LIMIT = 500
 COMMAND_NAME = re.compile(r"[\w-](?:[^\s/]*[\w-])?")
 COMMAND_NAME_LIMIT = 128
@@ -29,13 +29,13 @@ DESCRIPTION_LIMIT = 64 * 1024
 SCHEMA_LIMIT = 256 * 1024
 """Maximum of a schema in bytes."""
 SCHEMA_VALUES = 20_000
-"""Values in a schema, lists and objects included. Each takes a few millionths of a second, while all others wait."""
+"""Maximum number of values in a schema, lists and objects included. Each takes a few µs, while all others wait."""
 SCHEMA_DEPTH = 100
-"""Levels of nesting. Encoders on the way to the model fail somewhat above twice this depth."""
+"""Maximum depth of nesting. Encoders on the way to the model fail somewhat above twice this depth."""
 PROPERTY_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
-"""The names of arguments for which the Messages API takes a tool."""
+"""The names of arguments that the Messages API accepts."""
 CHOICES = ("anyOf", "oneOf", "allOf")
-"""Keywords that the Messages API does not take at the top of a schema."""
+"""Keywords that the Messages API refuses at the top of a schema."""
 EMPTY_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -65,7 +65,7 @@ class Command(msgspec.Struct, frozen=True):
 
 
 def command_name_fault(name: str) -> str | None:
-    """Returns why a user could not type this name after a slash, before the arguments; None if the name is usable."""
+    """Returns why a user cannot type this name after a slash, before the arguments; None if the name is usable."""
     if not 0 < len(name) <= COMMAND_NAME_LIMIT:
         return f"its name must have 1 to {COMMAND_NAME_LIMIT} characters"
     if not COMMAND_NAME.fullmatch(name) or not name.isprintable():

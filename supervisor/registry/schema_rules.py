@@ -45,7 +45,7 @@ def _fault_at(fault: str, location: Location) -> str:
     return f"{shorten(fault)} (at {shorten('/'.join(path_to(location))) or 'top level'})"
 
 
-# --- the rule of each keyword: what is wrong with its value; "" if nothing is -------------------------------------
+# --- the rule of each keyword: returns the fault of its value, "" without one ---------------------------------------
 
 
 def _type_fault(value: Any, *types: str) -> str:

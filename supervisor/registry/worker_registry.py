@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 BURST = 4 * 1024 * 1024
 PER_SECOND = 128 * 1024.0
-"""Bytes of schemas that are read per second. Each MiB takes a third of a second, while all other extensions wait."""
+"""Maximum of schemas that are read per second, in bytes. Each MiB takes a third of a second, while all others wait."""
 OVERHEAD = 512
 """Bytes that each registration costs besides its schema."""
 REGISTERED_LIMIT = 2 * 1024 * 1024
-"""Bytes of schemas and characters of descriptions that are registered at one time: a schema takes ten times as much
-memory as text, and the tools are part of every request to the model."""
+"""Maximum of bytes of schemas and characters of descriptions that are registered at one time: a schema takes ten times
+as much memory as text, and the tools are part of every request to the model."""
 UNKNOWN_NAMED = 10
-"""Unknown events of one subscription that the log names."""
+"""Maximum number of unknown events of one subscription that the log names."""
 
 
 class Registry:
@@ -84,7 +84,7 @@ class Registry:
         return True
 
     def _fits(self, key: str, size: int) -> bool:
-        """Counts a registration, in the place of the older one of the same key, unless that is over the limit."""
+        """Counts a registration instead of the older one with the same key. Returns False if that is over the limit."""
         if sum(self._sizes.values()) - self._sizes.get(key, 0) + size > REGISTERED_LIMIT:
             self._warn(
                 "registered",

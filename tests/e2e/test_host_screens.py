@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import time
 from datetime import UTC, datetime
@@ -18,7 +17,7 @@ from supervisor.extension import log as logs
 from tests.support.extension_folder import extension
 from tests.support.host_process import Hosted, hosting
 from tests.support.patience import PATIENCE_S
-from tests.support.terminal import Terminal
+from tests.support.terminal import open_terminal
 from tests.support.zot_process import wait_until
 from wire import stats
 
@@ -177,14 +176,8 @@ def test_following_with_times(zot):
 
 @pytest.fixture
 def terminal(host):
-    if shutil.which("tmux") is None:
-        pytest.skip("no tmux on this machine: the live screen is not looked at")
-    terminal = Terminal(host.zot)
-    try:
-        terminal.wait_for(r"^ready>$")
+    with open_terminal(host.zot) as terminal:
         yield terminal
-    finally:
-        terminal.close()
 
 
 def test_the_live_screen_and_its_keys(host, terminal):

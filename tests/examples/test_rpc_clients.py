@@ -13,19 +13,10 @@ from contextlib import contextmanager
 import pytest
 
 from tests.examples.sdk_copies import ROOT
-from tests.support.messages_server import (
-    MessagesServer,
-    error_event,
-    events_reply,
-    message_events,
-    stall_midway,
-    text_block,
-    text_reply,
-)
 from tests.support.no_child_left import no_child_left
 from tests.support.patience import PATIENCE_S
-from tests.support.replay_script import Script
-from tests.support.zot_process import Zot
+from tests.support.replay_script import Script, ok
+from tests.support.zot_process import Zot, wait_until
 
 FOLDER = ROOT / "examples" / "rpc"
 CLIENTS = {"client.py": [sys.executable], "client.sh": ["/bin/sh"], "client.mjs": ["node"], "go": []}
@@ -33,8 +24,10 @@ NEEDED = {"client.sh": "jq", "client.mjs": "node", "go": "go"}
 SLOW = {"go"}
 """The client in Go is built first."""
 PARAMETERS = [pytest.param(client, marks=[pytest.mark.slow] * (client in SLOW)) for client in CLIENTS]
+ENDLESS = "touch begun; sleep 1000"
+SHOWN = {"client.py": f'[bash {{"command": "{ENDLESS}"}}]\n'}
+"""The tool call of a prompt that never ends, on standard error, by clients that show tool calls."""
 each_client = pytest.mark.parametrize("client", PARAMETERS)
-STALLED = stall_midway(text_reply("Once upon a time"), after=4)
 
 
 @pytest.fixture
@@ -79,23 +72,23 @@ def run(zot, command):
 
 @pytest.fixture
 def answering(zot, command):
-    """A client that has got the first word of an answer that never ends."""
+    """A client that has got the first word of a prompt that never ends."""
+    script = Script(zot.cwd).call(("bash", {"command": ENDLESS}), results=[ok("")], text="Once").answer("Never.")
+    cassette = script.write(zot.folder / "cassette.jsonl")
 
     @contextmanager
     def start(client):
-        with MessagesServer(STALLED) as server:
-            flags = ["--base-url", server.base_url, "--api-key", "k"]
-            with subprocess.Popen(
-                command(client, "go", *flags),
-                env=zot.env,
-                cwd=zot.cwd,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                encoding="utf-8",
-            ) as process:
-                server.wait_until_held()
-                assert process.stdout.read(4) == "Once"
-                yield process, int((zot.folder / "pid").read_text())
+        with subprocess.Popen(
+            command(client, "go", "--replay", cassette),
+            env=zot.env,
+            cwd=zot.cwd,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        ) as process:
+            assert process.stdout.read(4) == "Once"
+            wait_until((zot.cwd / "begun").exists)
+            yield process, int((zot.folder / "pid").read_text())
 
     return start
 
@@ -130,10 +123,9 @@ def test_a_client_says_why_a_prompt_is_refused(zot, run, client):
 
 
 @each_client
-def test_a_client_says_why_an_answer_ended_early(run, client):
-    begun = message_events([text_block("Once")])[:-2]
-    with MessagesServer(events_reply([*begun, error_event("api_error", "broken")])) as server:
-        status, out, err = run(client, "go", "--base-url", server.base_url, "--api-key", "k")
+def test_a_client_says_why_an_answer_ended_early(zot, run, client):
+    broken = Script(zot.cwd).fail("api_error", "broken", text="Once", status=None)
+    status, out, err = run(client, "go", "--replay", broken.write(zot.folder / "cassette.jsonl"))
     assert (status, out.count("broken")) == (1, 1)
     assert out.startswith("Once\nerror: ")
     assert err.count("broken") == 1
@@ -144,7 +136,7 @@ def test_an_aborted_prompt_has_its_reason(answering, client):
     with answering(client) as (process, agent):
         os.kill(agent, signal.SIGTERM)
         out, err = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, out, err) == (130, "\ninterrupted: interrupted by SIGTERM\n", "")
+    assert (process.returncode, out, err) == (130, "\ninterrupted: interrupted by SIGTERM\n", SHOWN.get(client, ""))
 
 
 @pytest.mark.parametrize("client", [each for each in PARAMETERS if each.values != ("client.sh",)])
@@ -152,7 +144,7 @@ def test_an_interrupt_aborts_the_prompt(answering, client):
     with answering(client) as (process, _agent):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, out, err) == (130, "\ninterrupted: aborted by the client\n", "")
+    assert (process.returncode, out, err) == (130, "\ninterrupted: aborted by the client\n", SHOWN.get(client, ""))
 
 
 @each_client
@@ -162,7 +154,7 @@ def test_a_server_that_dies_is_an_error(answering, client):
         out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (1, "")
     assert "zot rpc has ended" in err
-    assert len(err.splitlines()) <= 2, err  # some shells say that it was killed
+    assert len(err.removeprefix(SHOWN.get(client, "")).splitlines()) <= 2, err  # some shells say that it was killed
 
 
 @each_client

@@ -27,6 +27,7 @@ FLAGS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--in-process-gpu",
     "--disable-dev-shm-usage",
     "--disable-breakpad",
     "--disable-crash-reporter",
@@ -36,7 +37,6 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
     "--no-default-browser-check",
-    "--no-zygote",
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )

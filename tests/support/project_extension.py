@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -44,3 +45,10 @@ def put(zot: Zot, child: str, *args: str, name: str | None = None, parent: Path 
     target = parent / (name or child)
     shutil.move(extension(zot.folder, child, *args, name=name, **manifest), target)
     return target
+
+
+def rewrite_with_times_kept(path: Path) -> None:
+    """Gives a file of one byte another byte; its size and times stay."""
+    before = path.stat()
+    path.write_text("2")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))

@@ -5,10 +5,20 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
 
 from tests.support.patience import PATIENCE_S
 from tests.support.zot_process import MARK, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.zot_process import Zot
 
 
 class Terminal:
@@ -70,3 +80,16 @@ class Terminal:
 
     def close(self) -> None:
         self._run("kill-server")
+
+
+@contextmanager
+def open_terminal(zot: Zot) -> Iterator[Terminal]:
+    """A terminal whose shell is ready. Skips the test where there is no tmux."""
+    if shutil.which("tmux") is None:
+        pytest.skip("no tmux on this machine: the screen is not looked at")
+    terminal = Terminal(zot)
+    try:
+        terminal.wait_for(r"^ready>$")
+        yield terminal
+    finally:
+        terminal.close()

@@ -58,7 +58,7 @@ class Say(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """The server is to call a tool; the answer goes to `ServedSession.called`."""
+    """The server must call a tool; the answer goes to `ServedSession.called`."""
 
     key: Key
     name: str
@@ -67,7 +67,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Invoke(msgspec.Struct, frozen=True):
-    """The server is to run a command; the answer goes to `ServedSession.invoked`."""
+    """The server must run a command; the answer goes to `ServedSession.invoked`."""
 
     key: Key
     name: str
@@ -75,7 +75,7 @@ class Invoke(msgspec.Struct, frozen=True):
 
 
 class Abandon(msgspec.Struct, frozen=True):
-    """The server is to end a call or a command that the client has cancelled. It gets no answer."""
+    """The server must end a call or a command that the client has cancelled. The client gets no answer."""
 
     key: Key
     reason: str

@@ -168,7 +168,7 @@ class ServedSession:
         return []
 
     def _choose_era(self, request: ClientRequest) -> Say | None:
-        """Takes the era from the first request. Returns the refusal of a request of another era, else None."""
+        """Sets the era at the first request. Returns the refusal of a request of another era, else None."""
         is_modern = request.meta.version is not None or (request.method == protocol.DISCOVER and self.era is Era.OPEN)
         if self.era is Era.LEGACY:
             if is_modern:
@@ -298,12 +298,12 @@ class ServedSession:
     # --- from the extensions ------------------------------------------------------------------------------------
 
     def called(self, key: Key, result: frames.ToolResult) -> list[Action]:
-        """A call was answered. The client is not told if it has cancelled the call."""
+        """Called with the result of a call. Says nothing if the client has cancelled the call."""
         opened = self._open.pop(key, None)
         return [] if opened is None else [self._result(opened.request, answers.call_result(result))]
 
     def invoked(self, key: Key, answer: frames.CommandResponse) -> list[Action]:
-        """A command was answered."""
+        """Called with the answer to a command."""
         opened = self._open.get(key)
         if opened is None:
             return []
@@ -314,12 +314,12 @@ class ServedSession:
         return [self._result(opened.request, answers.prompt_result(opened.name, about, answer))]
 
     def failed(self, key: Key, code: int, text: str) -> list[Action]:
-        """A call or a command could not be started."""
+        """Called if a call or a command could not be started."""
         opened = self._open.pop(key, None)
         return [] if opened is None else [_fail(opened.request, code, text)]
 
     def progressed(self, key: Key, text: str) -> list[Action]:
-        """A call has reported progress. It is sent to a client that wants it."""
+        """Called with a progress report of a call. Sends it if the client wants it."""
         opened = self._open.get(key)
         if opened is None or (token := opened.request.meta.progress_token) is None:
             return []
@@ -328,8 +328,8 @@ class ServedSession:
         return [Say(jsonrpc.notification(protocol.PROGRESS, encode(params)), is_vital=False)]
 
     def offered(self, offer: Offer) -> list[Action]:
-        """The offer of the extensions has changed. The first offer answers the requests that waited for it; later, the
-        client is told if a list that it knows differs."""
+        """Called with a new offer of the extensions. The first offer answers the requests that waited for it; a later
+        one tells the client if a list that it knows differs."""
         before, self._offer = self._offer, offer
         if before is not None:
             changed = {"tools": offer.tools != before.tools, "prompts": offer.commands != before.commands}
@@ -351,7 +351,7 @@ class ServedSession:
         ]
 
     def logged(self, level: str, logger: str, text: str) -> list[Action]:
-        """An extension has logged a message. It is sent if the client wants messages of this level."""
+        """Called with a message of an extension. Sends it if the client wants messages of this level."""
         if self.era is Era.OPEN:
             return []
         every = (each.request.meta.log_level for each in self._open.values())

@@ -1,4 +1,4 @@
-"""Answers what extensions want from the agent. Each call of `wire.dialects.host_calls` is answered at once."""
+"""Answers the calls of extensions to the agent. Each call of `wire.dialects.host_calls` is answered at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
 
 NAME_LENGTH = 200
-"""Characters of a session's name."""
+"""Maximum of a session's name in characters."""
 ABOUT_PROMPTS = (calls.SendPrompt, calls.AbortPrompt)
 LEFT = "another session has taken the place of the one that this process belongs to"
 NO_RELOAD = "this run reloads no extensions for an extension: start it with --copilot, or use zot ext reload"
@@ -37,7 +37,7 @@ class CallRefusedError(Exception):
 
 
 class Agent(Protocol):
-    """Whom the calls are about."""
+    """The part of the engine that the calls use."""
 
     supervisor: Supervisor
     session: EngineSession
@@ -46,7 +46,7 @@ class Agent(Protocol):
     workspace: SessionWorkspace
     cwd: str
     prompts: int
-    """That have begun."""
+    """The number of prompts that have begun."""
 
     @property
     def model(self) -> str: ...
@@ -58,23 +58,23 @@ class Agent(Protocol):
         """Raises `ValueError`."""
 
     def abort_prompt(self, reason: str) -> None:
-        """Ends the prompt that runs, if one does."""
+        """Ends the running prompt. Does nothing if none runs."""
 
 
 class HostCalls:
-    """Carries calls out. `on_notice` gets what the user should know about them."""
+    """Carries calls out. `on_notice` gets messages for the user about them."""
 
     def __init__(self, agent: Agent, *, on_notice: Callable[[Extension, NoticeKind, str], None]) -> None:
         self.on_prompt: Callable[[SentPrompt], None] = _no_prompts
-        """Takes a prompt that can run, to run it in its turn. Raises `SendRefusedError`."""
+        """Takes a prompt to run it in its turn. Raises `SendRefusedError`."""
         self.on_reload: Callable[[str], str] = lambda _dialect: NO_RELOAD
-        """Begins to find and load the extensions of this dialect again; returns why not, or ""."""
+        """Begins to find and load the extensions of this dialect again. Returns why not; "" if it has begun."""
         self.is_of_left_session: Callable[[Extension, float], bool] = lambda _extension, _since: False
-        """Whether the worker of this extension that was started then belongs to a session that was left."""
+        """Whether the extension's worker, started at the given time, belongs to an earlier session."""
         self._agent = agent
         self._on_notice = on_notice
         self._told: set[tuple[str, str]] = set()
-        """The extensions whose prompts were refused, each with the reason, and of which the user was told."""
+        """The refusals of prompts that the user was told about: extension and reason."""
         self._handlers: dict[type, Callable[[Extension, Any], Any]] = {
             calls.SendPrompt: self._send,
             calls.AbortPrompt: self._abort,
@@ -106,7 +106,7 @@ class HostCalls:
             answer.give(value)
 
     def forget_refusals(self) -> None:
-        """The user is told again of prompts that are not taken."""
+        """Lets the user be told of refused prompts again."""
         self._told.clear()
 
     # --- prompts --------------------------------------------------------------------------------------------
@@ -221,8 +221,8 @@ BRANCH = "ref: refs/heads/"
 
 
 def git_place(folder: str) -> tuple[str | None, str | None]:
-    """The root of the repository that the folder is in, and the branch; None for a missing one, as the branch while a
-    single commit is checked out."""
+    """The root of the folder's repository, and the branch. Each is None if missing; the branch also for a detached
+    HEAD."""
     root = repository_root(Path(folder))
     if root is None:
         return None, None

@@ -1,4 +1,4 @@
-"""The prompts that extensions send: which are taken, and in which order they wait. Does no I/O."""
+"""Accepts or refuses the prompts that extensions send, and queues them. Does no I/O."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections import deque
 import msgspec
 
 MOST = 10
-"""Prompts that are taken from all extensions together in a headless run; in rpc since the client's last prompt."""
+"""Maximum of prompts from all extensions together: in a headless run; in rpc after each prompt of the client."""
 FILES_MOST = 20
-"""Files that go with one prompt."""
+"""Maximum of files of one prompt."""
 CHARACTERS_MOST = 4 * 1024 * 1024
-"""Of one prompt, with the names of its files."""
+"""Maximum of one prompt, with the names of its files."""
 
 
 class SentPrompt(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ class SendRefusedError(Exception):
 
 
 def check_sent_prompt(prompt: SentPrompt) -> None:
-    """Raises `SendRefusedError` for a prompt that says nothing, and for one that is too large."""
+    """Raises `SendRefusedError` for an empty prompt and for one that is too large."""
     if not prompt.text.strip() and not prompt.files:
         raise SendRefusedError("the prompt is empty")
     if len(prompt.files) > FILES_MOST:
@@ -37,24 +37,24 @@ def check_sent_prompt(prompt: SentPrompt) -> None:
 
 
 class SendAllowance:
-    """How many prompts may still be sent."""
+    """Counts the prompts that may still be sent."""
 
     def __init__(self) -> None:
         self.taken = 0
 
     def take(self) -> None:
-        """One prompt more. Raises `SendRefusedError`."""
+        """Counts one prompt. Raises `SendRefusedError` if none is left."""
         if self.taken >= MOST:
             raise SendRefusedError(f"extensions have sent {MOST} prompts already, and no more are accepted")
         self.taken += 1
 
     def renew(self) -> None:
-        """As many as at first may be sent again."""
+        """Allows the full number again."""
         self.taken = 0
 
 
 class SentPrompts:
-    """First in, first out, for one run. Once it is closed it takes nothing."""
+    """First in, first out, for one run. A closed queue takes nothing."""
 
     def __init__(self) -> None:
         self._waiting: deque[SentPrompt] = deque()
@@ -77,12 +77,12 @@ class SentPrompts:
         return self._waiting.popleft() if self._waiting else None
 
     def drop(self) -> list[SentPrompt]:
-        """Takes all that wait."""
+        """Removes and returns all waiting prompts."""
         dropped = list(self._waiting)
         self._waiting.clear()
         return dropped
 
     def close(self, reason: str) -> list[SentPrompt]:
-        """Refuses what comes from now on. Returns what waited, and is dropped."""
+        """Refuses further prompts. Returns the waiting ones, which are dropped."""
         self._closed = reason
         return self.drop()

@@ -1,4 +1,4 @@
-"""Extensions that start anew when another session takes the place of the engine's."""
+"""Reloads extensions when another session replaces the engine's."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 class SessionReloads:
-    """Begins their reloads, and lets a prompt wait for them."""
+    """Begins these reloads, and lets a prompt wait for them."""
 
     def __init__(self, supervisor: Supervisor, reloader: Reloader, leave: Leave) -> None:
-        """`leave` asks the guards of the end of the session that is left."""
+        """`leave` asks the guards about the end of the old session."""
         self._supervisor = supervisor
         self._ask = leave
         self._reloader = reloader
         self._open = 0
         self._left_at: float | None = None
-        """When a session was left last."""
+        """When the last session was left; None if none was."""
 
     def leave(self, keep: Callable[[str], None], then: SessionSource) -> None:
-        """Another session takes the place of this one: reloads extensions whose dialect wants that. Does not wait."""
+        """Reloads extensions whose dialect wants that, because another session replaces this one. Does not wait."""
         self._ask(keep, then)
         if self._patience_s() is None:
             return
@@ -40,13 +40,13 @@ class SessionReloads:
         self._reloader.reload_with_session(lambda _outcomes: self._end())
 
     def wait(self, event_writer: EventWriter) -> None:
-        """Waits until they are ready or have failed, as long as a run waits for the start of such extensions."""
+        """Waits until the extensions are ready or have failed, at most as long as a run waits at their start."""
         if self._open and (patience_s := self._patience_s()) is not None:
             event_writer.wait(lambda: not self._open, self._supervisor.loop.clock() + patience_s)
 
     def is_left(self, extension: Extension, since: float) -> bool:
-        """Whether the worker of this extension that was started then belongs to a session that was left. One that no
-        other could take the place of goes on with the session that follows."""
+        """Whether the extension's worker, started at `since`, belongs to an earlier session. A worker that could not be
+        replaced belongs to the current one."""
         if self._left_at is None or since > self._left_at:
             return False
         return bool(self._open) or extension.lead.started_at > self._left_at
@@ -55,6 +55,6 @@ class SessionReloads:
         self._open -= 1
 
     def _patience_s(self) -> float | None:
-        """Seconds; None if there is no such extension."""
+        """The longest wait in seconds; None if no extension is reloaded with the session."""
         dialects = [find_dialect(each.manifest.dialect) for each in self._supervisor.extensions]
         return max((each.settle_s for each in dialects if each.is_reloaded_with_session), default=None)

@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE_BYTES = 1024 * 1024
-"""Of one file that is read or written."""
+"""Maximum of one file that is read or written, in bytes."""
 LISTED = 1_000
-"""Files that a list has at most."""
+"""Maximum of files in a list."""
 LOOKS = 5_000
-"""Entries that a list looks at. To look at a million takes seconds, in which all other extensions wait."""
+"""Maximum of entries that a list looks at: a million take seconds, while all other extensions wait."""
 PARTS = 32
-"""Folders of a path, and folders within each other that a list looks into."""
+"""Maximum of parts of a path, and of nested folders that a list looks into."""
 NAME_BYTES = 4096
-"""Of a path."""
+"""Maximum of a path in bytes."""
 
 
 class SessionWorkspaceError(Exception):
-    """A file of the workspace cannot be used so; the text names it and says why."""
+    """A file of the workspace cannot be used; the text names it and says why."""
 
 
 class SessionWorkspace:
-    """The folder of one session. It is made by `make`, or by the first file that is written."""
+    """The folder of one session, created by `make` or by the first written file."""
 
     def __init__(self, home: Path, session: str, file: Path | None = None) -> None:
-        """`file` is that of the session, which need not be there; None if the session is not kept."""
+        """`file`: the session file, which need not exist; None if the session is not kept."""
         self.session = session
         self._file = file
         self.path = workspace_of(home, session, is_kept=file is not None)
@@ -45,7 +45,7 @@ class SessionWorkspace:
         self._has_failed = False
 
     def make(self) -> None:
-        """Makes the folder if it is not there. Raises `SessionWorkspaceError`."""
+        """Creates the folder if missing. Raises `SessionWorkspaceError`."""
         import supervisor.home.delete_tree  # noqa: F401  (the end needs it, and is not to import anything)
 
         sweep(self._home)
@@ -58,7 +58,7 @@ class SessionWorkspace:
         self.created_at = self.created_at or since.isoformat()
 
     def make_once(self) -> str:
-        """Makes the folder. Returns why that is not possible, at the first time alone, or ""."""
+        """Creates the folder. Returns the reason of a failure, the first time only; else ""."""
         if self.created_at or self._has_failed:
             return ""
         try:
@@ -69,8 +69,8 @@ class SessionWorkspace:
         return ""
 
     def close(self) -> str:
-        """Removes the folder if it has no file, and with its files if the session has none of its own. Returns what
-        could not be removed, and why, or ""."""
+        """Removes the folder if it has no file; also with files if the session has no file of its own. Returns what
+        could not be removed, and why; else ""."""
         is_kept = self._file is not None and self._file.exists()
         if not self.created_at or (is_kept and has_files(self.path)):
             return ""
@@ -79,14 +79,14 @@ class SessionWorkspace:
     # --- files ----------------------------------------------------------------------------------------------
 
     def files(self, folder: str) -> list[str]:
-        """As in `host_calls.ListFiles`. Links and what is no file are left out. Raises `SessionWorkspaceError`."""
+        """The files, as in `host_calls.ListFiles`, without links and special files. Raises `SessionWorkspaceError`."""
         top = self._resolve(folder, may_be_top=True)
         found: list[str] = []
         self._look(str(top), "", found, PARTS, LOOKS)
         return sorted(found)
 
     def _look(self, folder: str, prefix: str, found: list[str], depth: int, left: int) -> int:
-        """Looks at `left` entries at most. Returns how many more may be looked at."""
+        """Adds files to `found`, looking at `left` entries at most. Returns the rest of `left`."""
         try:
             with os.scandir(folder) as entries:
                 inside = sorted(islice(entries, left), key=lambda entry: entry.name)
@@ -105,7 +105,7 @@ class SessionWorkspace:
         return left
 
     def read(self, path: str) -> tuple[str, str | None]:
-        """The absolute path and the text, None if there is no such file. Bytes that are no UTF-8 become U+FFFD. Raises
+        """The absolute path and the text, None if there is no such file. Bytes that are not UTF-8 become U+FFFD. Raises
         `SessionWorkspaceError`."""
         file = self._resolve(path)
         try:
@@ -140,7 +140,7 @@ class SessionWorkspace:
             raise SessionWorkspaceError(f"{path}: cannot be removed: {error.strerror}") from None
 
     def _resolve(self, path: str, *, may_be_top: bool = False) -> Path:
-        """The file of this name, without a link on the way. Raises `SessionWorkspaceError` if it leads out."""
+        """The file of this name. Raises `SessionWorkspaceError` if a link is on the way, or if it leads out."""
         parts = [part for part in path.split("/") if part not in ("", ".")]
         shown = path[:200]
         if "\0" in path or len(path.encode("utf-8", "surrogatepass")) > NAME_BYTES or len(parts) > PARTS:

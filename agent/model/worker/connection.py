@@ -34,23 +34,23 @@ NO_KEY = "none"
 """Sent when there is no credential: the SDK needs one, and servers without keys ignore it."""
 CONNECT_TIMEOUT_S = 10.0
 STREAM_BYTES = 128 * 1024 * 1024
-"""Of the stream of one reply, with its pings and comments: several times what the largest answers need."""
+"""Maximum of the stream of one reply in bytes, pings and comments included: several times the largest answers."""
 EVENT_BYTES = 8 * 1024 * 1024
 EVENT_LINES = 1_000
 ERROR_BODY_BYTES = 16 * 1024
-"""Of the answer to a refused request, as they come; a decompressed body may be larger. The rest is not read."""
+"""Maximum read of the answer to a refused request, before decompression."""
 SLICE_BYTES = 64 * 1024
 
 
 class Connection:
-    """A client of the SDK. Raises `ModelError` if it cannot be made from these settings, which are those of the
-    `configure` line. With `transport`, no network is used."""
+    """A client of the SDK. `settings`: the `configure` line; raises `ModelError` if they do not fit. With `transport`,
+    no network is used."""
 
     def __init__(self, settings: Line, *, transport: httpx2.BaseTransport | None = None) -> None:
         self._base_url: str = settings["base_url"]
         self._idle_timeout_s = float(settings["idle_timeout_s"])
         self.has_sent = False
-        """Whether the request of the last `open` has left, or began to."""
+        """Whether the last `open` has begun to send its request."""
         self._client = self._connect(settings.get("api_key"), settings.get("auth_token"), transport)
 
     def _connect(
@@ -67,8 +67,8 @@ class Connection:
                 event_hooks={"request": [self._note_sending], "response": [_bound_error_body]},
                 transport=transport,
             )
-            # `open_telemetry` turns on the SDK's own spans; the first request would take longer by their imports. The
-            # worker itself sends a request once more, because the SDK would not say that it does.
+            # `open_telemetry` turns on the SDK's own spans; their imports would delay the first request. The worker
+            # itself retries, because the SDK would do so without notice.
             return anthropic.Anthropic(
                 api_key=key or (None if token else NO_KEY),
                 auth_token=None if key else token,
@@ -84,8 +84,8 @@ class Connection:
         self.has_sent = True
 
     def open(self, params: Line, *, retries: int = 0) -> anthropic.Stream[Any]:
-        """Sends a request and returns once the head of its reply has come. `retries` says how often it was sent
-        before. Raises `ModelError`."""
+        """Sends a request and returns once the head of its reply has come. `retries`: the number of earlier tries.
+        Raises `ModelError`."""
         import anthropic
         import httpx2
 
@@ -147,7 +147,7 @@ class Connection:
             raise ModelError(ErrorKind.PROTOCOL, f"unreadable stream: {error}") from error
 
     def check_type(self, stream: anthropic.Stream[Any]) -> None:
-        """For an answer without events. Raises ModelError if it is no event stream."""
+        """Checks an answer without events. Raises ModelError if it is no event stream."""
         kind = stream.response.headers.get("content-type", "no content type")
         if not kind.startswith("text/event-stream"):
             raise ModelError(ErrorKind.PROTOCOL, f"{self._host()} answered with {kind}, not with an event stream")
@@ -160,7 +160,7 @@ class Connection:
         return f"{self._host()} sent nothing for {self._idle_timeout_s:g} s"
 
     def _host(self) -> str:
-        """The address that requests go to: its URL without user name, path and query."""
+        """The address of the requests: the URL without user name, path and query."""
         scheme, _, rest = self._base_url.partition("://")
         return f"{scheme}://{rest.partition('/')[0].rpartition('@')[2]}" if rest else scheme
 
@@ -173,7 +173,7 @@ class BoundedBody:
         self._response = response
 
     def iter_bytes(self) -> Iterator[bytes]:
-        total = size = lines = 0  # the last two of the event that has not ended yet
+        total = size = lines = 0  # `size` and `lines` are those of the unfinished event
         last = b""
         for chunk in self._response.iter_bytes():
             for start in range(0, len(chunk), SLICE_BYTES):
@@ -219,7 +219,7 @@ def _bound_error_body(response: httpx2.Response) -> None:
 
 
 def _is_unsent(error: BaseException | None) -> bool:
-    """Whether a request has failed before the server can have got it."""
+    """Whether a request failed before the server could get it."""
     import httpx2
 
     never_sent = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)

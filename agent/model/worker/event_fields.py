@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAME_LENGTH = 256
-"""Characters of an id, the name of a tool or a stop reason."""
+"""Maximum of an id, the name of a tool or a stop reason in characters."""
 MOST_TOKENS = 10**12
-"""The largest count of tokens that is believed."""
+"""The largest valid count of tokens."""
 QUOTED = 60
-"""Characters of a value that an error quotes."""
+"""Maximum of a quoted value in characters."""
 
 Fields = dict[str, Any]
 
@@ -29,7 +29,7 @@ def invalid_reply(fault: str) -> ModelError:
 
 
 def text(owner: Mapping[str, Any], name: str, path: str) -> str:
-    """A text. `path` is that of the owner, with its dot."""
+    """A text. `path`: the path of `owner`, with its dot."""
     value = owner.get(name)
     if not isinstance(value, str):
         raise _fault(owner, name, path, "text")
@@ -87,7 +87,7 @@ def _fault(owner: Mapping[str, Any], name: str, path: str, wanted: str) -> Model
 
 
 def _quote(value: object) -> str:
-    """A value as JSON, cut; of a list or an object only what it is."""
+    """A value as JSON, cut; for a list or an object only its type."""
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
     quoted = json.dumps(value[: QUOTED + 1] if isinstance(value, str) else value)

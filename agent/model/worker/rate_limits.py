@@ -23,13 +23,13 @@ NAMES = {
     "input_tokens": "input-tokens",
     "output_tokens": "output-tokens",
 }
-"""The fields of `limits`, and what the headers call them."""
+"""The fields of `limits`, and their names in the headers."""
 LONGEST_RESET_S = 7 * 24 * 3600.0
 _COUNT = re.compile(r"[0-9]{1,12}")
 
 
 def limits(headers: Mapping[str, str]) -> dict[str, Any]:
-    """The field `limits` of a line, as `agent.cassette.reply_lines.Limits` describes it. A missing or senseless
+    """The field `limits` of a line, as `agent.cassette.reply_lines.Limits` describes it. A missing or invalid
     value is left out."""
     now = _now(headers)
     found: dict[str, Any] = {}
@@ -54,7 +54,7 @@ def _now(headers: Mapping[str, str]) -> float:
 
 
 def _seconds_until(moment: str, now: float) -> float | None:
-    """Seconds until a moment in RFC 3339; 0 if it has passed, None if it is none or makes no sense."""
+    """Seconds until a moment in RFC 3339; 0 if it has passed, None if it is invalid or too far away."""
     try:
         parsed = datetime.fromisoformat(moment.strip())
         seconds = (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp() - now

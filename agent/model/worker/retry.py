@@ -1,4 +1,4 @@
-"""Whether a failed request is sent once more, and after how long. Pure.
+"""Decides whether and when a failed request is sent once more. Pure.
 
 The rules are those of the official SDK, with two exceptions: a request is not sent again if the server asks for a
 longer wait than `RETRY_AFTER_CAP_S`, or if it is too long. The model worker imports this file and must start fast, so
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from agent.model.failure import ModelError
 
 RETRY_AFTER_CAP_S = 60.0
-"""Seconds. If a server asks for a longer wait, the failure is reported at once, with the wait."""
+"""Maximum wait in seconds. If a server asks for a longer one, the failure is reported at once, with the wait."""
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 8.0
 JITTER = 0.25
-"""The part of a wait that chance may take off, so that clients that failed together do not come back together."""
+"""Maximum part of a wait that is left out at random, so that clients that failed together do not retry together."""
 STATUSES = (408, 409, 429)
-"""The HTTP statuses below 500 that are tried again."""
+"""The HTTP statuses below 500 after which a request is retried."""
 KINDS = (ErrorKind.CONNECTION, ErrorKind.TIMEOUT, ErrorKind.OVERLOADED)
-"""The failures that are tried again whatever their HTTP status is."""
+"""The failures after which a request is retried with any HTTP status."""
 _REASONS = {
     ErrorKind.RATE_LIMIT: "rate limited",
     ErrorKind.OVERLOADED: "overloaded",
@@ -36,11 +36,11 @@ _REASONS = {
 def wait_before_retry(
     failure: ModelError, *, retries: int, of: int, chance: float, rate_limits: bool = True
 ) -> float | None:
-    """Seconds to wait before the request is sent once more; None if it is not to be sent again.
+    """Seconds to wait before the request is sent once more; None if it must not be.
 
-    `retries` is the number of those that were made, `of` the most that are allowed, and `chance` a random number from
-    0 to 1. A request that is too long would be so again; else a server that says whether to try again
-    (`x-should-retry`) decides. Without `rate_limits`, whoever sends the requests waits for rate limits.
+    `retries`: the number of retries so far; `of`: their maximum; `chance`: a random number from 0 to 1. A too long
+    request is never retried; otherwise the server decides if it says so (`x-should-retry`). Without `rate_limits`, the
+    host waits for rate limits, not the worker.
     """
     if retries >= of or failure.kind is ErrorKind.TOO_LONG:
         return None

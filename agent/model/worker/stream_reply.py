@@ -20,7 +20,7 @@ Line = dict[str, Any]
 """A line of the worker's output, still without the id of its request."""
 
 REPLY_CHARACTERS = 8 * 1024 * 1024
-"""Of the texts, the thinking, the signatures and the arguments of one reply: a dozen times what models can write."""
+"""Maximum of the texts, thinking, signatures and arguments of one reply: a dozen times the longest replies."""
 REPLY_BLOCKS = 4_000
 REPLY_CALLS = 1_000
 REPLY_EVENTS = 500_000
@@ -60,9 +60,9 @@ class StreamedReply:
         self.stop_reason: str | None = None
         self.started = False
         self.ended = False
-        """Whether the stream has said that the reply ends. A stream that stops without this is cut off."""
+        """Whether the stream has ended the reply. Without this, a stream that stops was cut off."""
         self._blocks: dict[int, _Block | None] = {}
-        """None for a block of an unknown type."""
+        """The blocks by index; None for a block of an unknown type."""
         self._call_ids: set[str] = set()
         self._characters = 0
         self._events = 0

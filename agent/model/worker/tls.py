@@ -11,16 +11,16 @@ import os
 from typing import Any
 
 VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-"""Where the user's own certificates are."""
+"""The variables with the place of the user's own certificates."""
 
 _loaded: dict[tuple[str | None, ...], Any] = {}
-"""By the values of `VARIABLES`."""
+"""The contexts by the values of `VARIABLES`."""
 
 
 def context() -> Any:
     """The context that the SDK would make: the certificates of `SSL_CERT_FILE`, else of `SSL_CERT_DIR`, else of the
-    system. One for each pair of values of these variables, so a fork with other values loads its own. A process that is
-    forked after the first call has the certificates of that time. Raises OSError or `ssl.SSLError` if the variables
+    system. One for each pair of values of these variables, so a fork with other values loads its own. A process forked
+    after the first call has the certificates of that time. Raises OSError or `ssl.SSLError` if the variables
     name no certificates."""
     named = tuple(os.environ.get(variable) for variable in VARIABLES)
     if named not in _loaded:

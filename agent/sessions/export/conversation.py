@@ -20,7 +20,7 @@ class ResultPart(msgspec.Struct):
     tool: str = ""
     """The name of the tool; "" if its call is missing."""
     has_call: bool = False
-    """Whether it is the result of a call that stands before it."""
+    """Whether its call comes before it."""
 
 
 class CallPart(msgspec.Struct):
@@ -45,12 +45,12 @@ class ConversationEntry(msgspec.Struct):
     role: Role
     parts: list[Part]
     number: int = 0
-    """From 1; 0 if it has none."""
+    """Counted from 1; 0 without a number."""
     time: str = ""
 
 
 class SummaryEntry(msgspec.Struct):
-    """Here the session was compacted: from here on a summary stands for what was before."""
+    """A compaction: from here on a summary replaces the earlier messages."""
 
     title: str
     texts: list[str]

@@ -1,5 +1,5 @@
-"""A session as one page for a browser: a single file without a script, which asks nothing from the network. Texts
-are escaped; of their Markdown only harmless parts are rendered."""
+"""A session as one page for a browser: a single file without scripts and requests to the network. Texts are
+escaped; of their Markdown only harmless parts are rendered."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _Page:
 
     def _message(self, entry: ConversationEntry) -> str:
         inner = "".join(self._parts.part(entry.role, part) for part in entry.parts)
-        if not inner:  # all results stand with their calls
+        if not inner:  # all results are shown with their calls
             return f'<span id="m{entry.number}"></span>\n'
         time = f"<time>{escape_html(clock_of(entry.time))}</time>" if entry.time else ""
         link = f'<a href="#m{entry.number}">{entry.number}</a>'

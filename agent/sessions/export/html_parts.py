@@ -1,5 +1,5 @@
-"""The parts of a conversation as HTML. All texts are escaped; of the Markdown of the model only what is harmless is
-carried out, where it is asked for."""
+"""The parts of a conversation as HTML. All texts are escaped. If asked for, harmless parts of the model's Markdown are
+rendered."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from agent.transcript import Role
 
 TEXT_CHARACTERS = 256 * 1024
-"""The most of one text; the rest is left out."""
+"""Maximum of one text; the rest is left out."""
 PARSED_CHARACTERS = 32 * 1024
 ALL_PARSED_CHARACTERS = 2 * 1024 * 1024
-"""Of one text of the model and of all that are read as Markdown; others are shown as they are. A hostile text takes a
-second for each 100 KiB."""
+"""Maximum of one text of the model, and of all, that are parsed as Markdown; others are shown unrendered. A hostile
+text takes a second for each 100 KiB."""
 IMAGE_BYTES = 2 * 1024 * 1024
 IMAGES_BYTES = 16 * 1024 * 1024
-"""The most of one image and of all; others are a line."""
+"""Maximum of one image, and of all, in bytes; others become a line."""
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 DOCTYPE = "<!doctype html>\n"
 SUMMARY_CHARACTERS = 160
@@ -40,16 +40,16 @@ _SAFE_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 
 
 class HtmlParts:
-    """Writes the parts of one document, whose images and Markdown have a limit together."""
+    """Writes the parts of one document, and counts its images and Markdown towards their limits."""
 
     def __init__(self, *, has_prose: bool) -> None:
-        """With `has_prose` the texts of the model are read as Markdown; else they are shown as they are."""
+        """With `has_prose` the texts of the model are rendered as Markdown, else shown unrendered."""
         self._markdown = _markdown() if has_prose else None
         self._images_left = IMAGES_BYTES
         self._parsed_left = ALL_PARSED_CHARACTERS
 
     def part(self, role: Role, part: Part) -> str:
-        """A part of an entry of this role; empty for a result, which stands with its call."""
+        """A part of an entry of this role; "" for a result, which is shown with its call."""
         match part:
             case Text(text):
                 return self.prose(text) if role == "assistant" else verbatim("text", text) if text.strip() else ""
@@ -129,16 +129,16 @@ def _markdown() -> MarkdownIt:
 
 
 def _without_style(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, _env: Any) -> str:
-    """A cell of a table without the style that aligns it: the page's policy allows the style sheet only."""
+    """A table cell without its alignment style: the page's policy allows only the style sheet."""
     tokens[index].attrs.pop("style", None)
     return renderer.renderToken(tokens, index, options, _env)
 
 
 def verbatim(kind: str, text: str) -> str:
-    """A text as it is, cut to `TEXT_CHARACTERS`."""
+    """A text without rendering, cut to `TEXT_CHARACTERS`."""
     rest = len(text) - TEXT_CHARACTERS
     cut = f'<p class="note">{rest:,} more characters are left out</p>\n' if rest > 0 else ""
-    # A line feed at the start of <pre> is not shown: one more keeps that of the text.
+    # Browsers drop a line feed at the start of <pre>: one more keeps that of the text.
     return f'<pre class="{kind}" dir="auto">\n{escape_html(text[:TEXT_CHARACTERS].rstrip())}</pre>\n{cut}'
 
 
@@ -148,8 +148,8 @@ def escape_html(text: str) -> str:
 
 
 def html_document(title: str, style: str, body: str, script: str = "", *, has_images: bool = False) -> str:
-    """A page that works alone: the browser fetches nothing, and takes only this style and script, whatever a text
-    contains. `title` and `body` are HTML already; `script` is JavaScript, and may be empty."""
+    """A page in one file: with any text in it, the browser fetches nothing and uses only this style and script. `title`
+    and `body` are HTML; `script` is JavaScript, "" for none."""
     allowed = ("img-src data:; " if has_images else "") + (f"script-src {_digest(script)}; " if script else "")
     policy = f"default-src 'none'; {allowed}style-src {_digest(style)}; base-uri 'none'; form-action 'none'"
     return (

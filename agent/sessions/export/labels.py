@@ -1,4 +1,4 @@
-"""Words that the documents for people share. Pure."""
+"""Texts that all documents for people share. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
-"""Characters that are not seen but control what shows them, or turn the text around them."""
+"""Invisible characters that control the display, or change the direction of text."""
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 _RETURN = re.compile(r"\r\n?")
 TITLE_CHARACTERS = 120
@@ -23,8 +23,8 @@ _UNITS = ("B", "KiB", "MiB", "GiB")
 
 
 def visible(text: str) -> str:
-    """The text with colours left out and a name in place of each character that controls a terminal or the direction
-    of text, as `<U+202E>`. Nothing is hidden, and nothing takes effect."""
+    """The text without colours, and with a name such as `<U+202E>` in place of each character that controls a terminal
+    or the direction of text. So no text is hidden, and none has an effect."""
     if text.isprintable():
         return text
     return _UNSEEN.sub(lambda found: f"<U+{ord(found[0]):04X}>", _COLOUR.sub("", _RETURN.sub("\n", text)))
@@ -37,7 +37,7 @@ def title_of(history: History) -> str:
 
 
 def facts_of(info: SessionInfo) -> list[tuple[str, str]]:
-    """Label and value of what is known of a session."""
+    """Label and value of each known fact of a session."""
     rows = [
         ("Session", info.id),
         ("Folder", info.cwd),

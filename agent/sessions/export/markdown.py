@@ -1,5 +1,5 @@
-"""A session as Markdown. Texts stay Markdown, but none reaches beyond its own message: an open fence is closed, and
-HTML is shown and not rendered."""
+"""A session as Markdown. Texts stay Markdown, but cannot affect other messages: an open fence is closed, and HTML is
+shown, not rendered."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from agent.sessions.reading.history import History
 
 PARSED_CHARACTERS = 64 * 1024
-"""A longer text is shown as it is, as a block of code."""
+"""Maximum of a parsed text; a longer one is shown as a block of code."""
 _EVERYWHERE = re.compile(
     r"<https?://[^\s<>]*>"
-    r"|(?i:(?:https?|ftp)://|www\.)[^ \t\n\f\v<]*"  # to GitHub a backtick in it is a part of it
+    r"|(?i:(?:https?|ftp)://|www\.)[^ \t\n\f\v<]*"  # GitHub takes a backtick as a part of the address
     r"|\\?[<&]|\\[!-/:-@[-`{-~]"
 )
-"""Addresses, which stay; `<` and `&`, also behind a backslash; and other signs behind one."""
+"""Addresses, which stay; `<` and `&`, also after a backslash; and other signs after a backslash."""
 _OUTSIDE_SPANS = re.compile(rf"(`+)(?!`).*?(?<!`)\1(?!`)|`+|{_EVERYWHERE.pattern}", re.DOTALL)
 """The same, and spans of code, which stay."""
 _ENTITIES = {"<": "&lt;", "&": "&amp;"}
@@ -65,8 +65,8 @@ def fenced_block(text: str, language: str = "") -> str:
 
 
 def contain_markdown(text: str) -> str:
-    """Markdown that ends where it ends and has no HTML: `<` and `&` outside code are entities, and a block of code has
-    fences of its own, also an indented one and one that is still open."""
+    """Markdown without HTML and without effect on the text after it: `<` and `&` outside code become entities, and each
+    block of code gets its own fences, also an indented or unclosed one."""
     if len(text) > PARSED_CHARACTERS:
         return fenced_block(text)
     text = text.replace("\r\n", "\n").replace("\r", "\n")  # as the parser counts lines
@@ -94,8 +94,8 @@ def _contain(text: str, *, keeps_spans: bool) -> str:
 
 
 def _blocks(text: str, count: int) -> Iterator[tuple[int, int, Token | None]]:
-    """The lines of each block of code, and of each text in which code may reach over several lines: the first one, the
-    one after the last, and the token. The lines between are single, without one."""
+    """Parts of the text as first line, line after the last, and token: the blocks of code, and texts in which a code
+    span may continue over lines. Each line between is a part without a token."""
     at = 0
     for token in _parser().disable("inline").parse(text):
         if token.type in ("fence", "code_block", "inline") and token.map is not None and token.map[0] >= at:
@@ -107,13 +107,13 @@ def _blocks(text: str, count: int) -> Iterator[tuple[int, int, Token | None]]:
 
 
 def _are_spans_clear(text: str) -> bool:
-    """Whether all backticks are those of spans: GitHub's reader misses a span behind others that begin none."""
+    """Whether all backticks belong to spans: GitHub's reader misses a span after backticks that begin none."""
     return all(found[1] or not found[0].startswith("`") for found in _OUTSIDE_SPANS.finditer(text))
 
 
 def _has_html(text: str) -> bool:
-    """Whether a reader of Markdown, with tables or without, finds HTML in it. The pattern alone cannot say where a span
-    of code is: a backtick in the address of a link begins none, and a cell of a table ends it."""
+    """Whether a reader of Markdown, with tables or without, finds HTML in the text. The pattern alone cannot find code
+    spans: a backtick in a link's address begins none, and the end of a table cell ends one."""
     parsers = [_parser(html=True), *([_parser(html=True).enable("table")] if "|" in text else ())]
     return any(
         inner.type in ("html_inline", "html_block")
@@ -176,5 +176,5 @@ def _on_a_line(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text on one line without a meaning in Markdown."""
+    """A text on one line, with Markdown's signs escaped."""
     return _MEANING.sub(r"\\\1", text)

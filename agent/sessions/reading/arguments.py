@@ -1,4 +1,4 @@
-"""The arguments of a tool call for a reader: name and value, with texts as they are and not as JSON. Pure."""
+"""The arguments of a tool call for a reader: name and value, texts without JSON quoting. Pure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from wire.lenient_json import ARGUMENTS_DEPTH, UNREADABLE, is_deeper
 
 
 def named_arguments(args: bytes) -> list[tuple[str, str]]:
-    """Each argument's name and its value: a text as it is, anything else as JSON. Arguments that are no JSON object are
-    one value without a name."""
+    """The name and the value of each argument: a text unquoted, other values as JSON. Arguments that are no JSON
+    object become one value with the name ""."""
     try:
         value = msgspec.json.decode(args)
     except UNREADABLE:
@@ -22,7 +22,7 @@ def named_arguments(args: bytes) -> list[tuple[str, str]]:
 
 
 def texts_in(args: bytes) -> str:
-    """All that the arguments say, a line for each value: what a search looks in."""
+    """The arguments as text for searches, a line for each value."""
     try:
         value = msgspec.json.decode(args)
     except UNREADABLE:

@@ -1,4 +1,4 @@
-"""Reads a whole session as it went: every message, and where the conversation was compacted."""
+"""Reads a whole session: every message, and the places of compactions."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 class SessionSummary(msgspec.Struct, frozen=True):
-    """A compaction: its summary stands for the messages before it."""
+    """A compaction: its summary replaces the messages before it."""
 
     after: int
-    """How many messages of the file stand before it."""
+    """The number of messages in the file before it."""
     messages: tuple[Message, ...]
 
 
 class History(msgspec.Struct, frozen=True):
     info: SessionInfo
     version: str
-    """Of the program that began the session; "" where the file does not say."""
+    """The version of the program that began the session; "" if unknown."""
     messages: tuple[Message, ...]
-    """As they stand in the file, not repaired."""
+    """As in the file, not repaired."""
     compactions: tuple[SessionSummary, ...]
     faults: tuple[LineFault, ...]
     """The first lines that were left out."""
@@ -74,7 +74,7 @@ def read_history(path: Path) -> History:
 
 
 def rows_of(path: Path) -> Iterator[tuple[int, Row]]:
-    """The number of each line, from 1, and what it says; blank lines are left out. Raises `SessionError`."""
+    """The number of each line, from 1, and its row, without blank lines. Raises `SessionError`."""
     with session_descriptor(path) as fd:
         for line in Lines(fd):
             yield line.number, line.row

@@ -1,4 +1,4 @@
-"""Finds a text in sessions: in what was said, in the arguments of tools and in their results."""
+"""Finds a text in sessions: in messages, in the arguments of tools and in their results."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from agent.transcript import Block
 
 AROUND = 40
-"""Characters of a snippet on each side of the match."""
+"""Maximum of characters of a snippet on each side of the match."""
 MATCH_SHOWN = 80
-"""The most characters of a match in its snippet."""
+"""Maximum of characters of a match in its snippet."""
 
 Part = Literal["text", "arguments", "result"]
 
@@ -33,7 +33,7 @@ class Hit(msgspec.Struct, frozen=True):
     role: Role
     part: Part
     tool: str
-    """Of arguments and results: the name of the tool; "" where the file does not say."""
+    """The name of the tool of arguments or results; "" if unknown."""
     snippet: str
     """The first match with some text around it; it may have line breaks and control characters."""
     matches: int

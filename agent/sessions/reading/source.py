@@ -1,4 +1,4 @@
-"""Reads a session file to copy from: which of its rows are to be copied, and their bytes."""
+"""Reads a session file for a copy of it: chooses rows and copies their bytes."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ LF = b"\n"
 
 
 class SessionSource:
-    """A session file to copy from, which another run may be writing to. Whole rows are read, and nothing else: blank
-    lines, lines that are too long and a row that was cut off are left out. Raises `SessionError`."""
+    """A session file to copy from; another run may be writing to it. Reads whole rows only: blank lines, too long lines
+    and a torn last row are left out. Raises `SessionError`."""
 
     def __init__(self, path: Path, *, size_limit: int | None = None) -> None:
         """`size_limit`: bytes; None for no limit."""
         self.path = path
         self.meta = Meta()
-        """As the last `meta` row that was read says."""
+        """The last `meta` row that was read."""
         self._renamed = ""
         self.first_prompt = ""
         self.message_rows = 0
         """The number of messages read so far."""
         self.has_messages = False
-        """Whether there is a conversation: messages, or those of a compaction."""
+        """Whether any message was read, also in a compaction."""
         self._has_meta = False
         self._ranges: list[tuple[int, int]] = []
-        """Start and end of what is to be copied."""
+        """Start and end offsets of the parts to copy."""
         self._size_limit = size_limit
         self._size = 0
-        """Bytes that were read."""
+        """The number of bytes read."""
         self._fd = self._open()
 
     def __enter__(self) -> SessionSource:
@@ -68,7 +68,7 @@ class SessionSource:
         return fd
 
     def lines(self) -> Iterator[tuple[Line, Row]]:
-        """The lines with rows, in their order. A message without content is none."""
+        """The lines with their rows, in order, without messages that have no content."""
         try:
             lines = Lines(self._fd)
             for line in lines:
@@ -81,7 +81,7 @@ class SessionSource:
             raise read_failure(self.path, error) from None
 
     def _take(self, row: Row) -> bool:
-        """Notes what a row says. False for one that readers leave out."""
+        """Notes the facts of a row. Returns False for a row that readers leave out."""
         match row:
             case Meta():
                 self.meta, self._has_meta = row, True
@@ -100,21 +100,21 @@ class SessionSource:
 
     @property
     def title(self) -> str:
-        """As the user has named the session, if it was read so far."""
+        """The title from the rows that were read so far."""
         return self._renamed or self.meta.title
 
     def require_session(self) -> None:
-        """Raises `SessionError` if nothing that was read belongs to a session."""
+        """Raises `SessionError` if no row of a session was read."""
         if not self._has_meta and not self.has_messages:
             raise SessionError(f"{self.path}: no session: it has neither a `meta` row nor messages")
 
     def load(self) -> LoadedSession:
-        """The session as it was when `lines` came to its end. Raises `SessionError`."""
+        """The session as it was at the end of `lines`. Raises `SessionError`."""
         os.lseek(self._fd, 0, os.SEEK_SET)
         return load_from(self._fd, self.path, limit=self._size)
 
     def keep(self, line: Line) -> None:
-        """Has this row in the copy, behind those that were kept before."""
+        """Adds this row to the end of the copy."""
         end = line.start + line.size
         if self._ranges and self._ranges[-1][1] == line.start:
             self._ranges[-1] = (self._ranges[-1][0], end)

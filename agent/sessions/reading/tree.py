@@ -1,4 +1,4 @@
-"""Which session is a fork of which. Pure."""
+"""Arranges sessions and their forks as a tree. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Forkable(Protocol):
 
 ForkableT = TypeVar("ForkableT", bound=Forkable)
 DEPTH = 100
-"""Branches are not nested deeper: forks of forks below that are all at this depth. Readers of JSON need an end."""
+"""Maximum depth of branches; deeper forks are all put at this depth. JSON readers limit the nesting."""
 
 
 class Branch(msgspec.Struct, Generic[ForkableT], frozen=True):
@@ -33,8 +33,8 @@ class Branch(msgspec.Struct, Generic[ForkableT], frozen=True):
 
 
 def tree(sessions: Sequence[ForkableT]) -> list[Branch[ForkableT]]:
-    """The roots; each session is in the tree once, and those at one level keep their order. A session whose parent is
-    not among them is a root. Of sessions that name each other as parents, the first one is a root."""
+    """The roots. Each session is in the tree once; sessions of one level keep their order. A session whose parent is
+    missing is a root. Of sessions that name each other as parents, the first one is a root."""
     numbers: dict[str, int] = {}
     for number, session in enumerate(sessions):
         if session.id:
@@ -58,7 +58,7 @@ def _without_loops(parents: list[int | None]) -> list[int | None]:
     """The parents; in each loop, the first session has none."""
     kept = list(parents)
     is_known = [False] * len(kept)
-    """Whether the way up from there is known to end."""
+    """Whether the way up from each session is known to end."""
     for number in range(len(kept)):
         way: list[int] = []
         on_way: set[int] = set()

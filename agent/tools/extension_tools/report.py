@@ -15,42 +15,42 @@ if TYPE_CHECKING:
     from wire.control import ReloadOutcome
 
 LISTED = 100
-"""Most extensions, and most names of one kind, that a text has."""
+"""Maximum of extensions, and of names of one kind, in a text."""
 REASON = 500
-"""Characters of a reason."""
+"""Maximum of a reason in characters."""
 PATH = 4096
-"""Characters of a path."""
+"""Maximum of a path in characters."""
 NAME = 80
-"""Characters of a name: a folder that holds no extension may have any."""
+"""Maximum of a name in characters: a folder without an extension may have any name."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """An extension as it runs, or as it lies in its folder."""
+    """A running extension, or one in its folder."""
 
     name: str
     scope: str
     state: str
-    """In a few words, with the reason if it does not run."""
+    """The state in a few words, with the reason if it does not run."""
     folder: str
     tools: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
-    """Its tools that are not offered, since another one has the name."""
+    """Its tools that are not offered, because another tool has the name."""
     guards: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     restarts: int = 0
     reloads: int = 0
     log: str = ""
-    """The file; "" if it has never run."""
+    """The path of its log; "" if it has never run."""
     last_lines: str = ""
 
 
 def advice(name: str) -> str:
-    """The next step with an extension that waits for trust: it is a person's."""
+    """The next step, by a person, for an extension that waits for trust."""
     return f"a person has to look at it, and run in a terminal: zot ext trust {quote(name)}"
 
 
 def scaffold_report(name: str, program: str, tool: str) -> str:
-    """After a scaffold."""
+    """The text after a scaffold."""
     return (
         f"made {program}, a skeleton with the tool {tool}. Edit it, then call extensions_reload. It does not run before"
         f" it is trusted as it is then: {advice(name)}"
@@ -96,8 +96,8 @@ def reload_report(
     new_tools: Mapping[str, Sequence[str]],
     waiting: Collection[ReloadOutcome],
 ) -> str:
-    """After a reload. `up` are the extensions that serve now, `new_tools` those that were not offered before, by
-    extension, and `waiting` the outcomes of extensions that wait for the user's trust."""
+    """The text after a reload. `up`: the extensions that serve now; `new_tools`: tools that were not offered before, by
+    extension; `waiting`: the outcomes of extensions that wait for the user's trust."""
     if not outcomes:
         return "there are no Copilot extensions to reload; extensions_manage with operation scaffold makes one"
     done = sum(each.outcome in ("reloaded", "started") for each in outcomes)

@@ -1,4 +1,4 @@
-"""Puts together what is known of the extensions of one dialect: those that the host has, and those in folders."""
+"""Gathers the facts about the extensions of one dialect: those of the host, and those in folders."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 LOG_LINES = 20
 LOG_BYTES = 8 * 1024
 LINE = 500
-"""Characters of a line of the log."""
+"""Maximum of a line of the log in characters."""
 
 
 def rows_of(supervisor: Supervisor, dialect: str, parents: Sequence[Path], discovery: Discovery) -> list[Row]:
-    """First the extensions that the host has, in the order of guards; then what does not run, by name."""
+    """First the host's extensions, in the order of guards; then those that do not run, by name."""
     running = [each for each in supervisor.extensions if each.found.manifest.dialect == dialect and not each.found.link]
     names = {each.name for each in running}
     places = {each.found.place for each in running}

@@ -1,8 +1,8 @@
 """Carries out the calls of `extensions_manage` and `extensions_reload`. A call ends in a later pass of the loop, or at
 once; nothing waits here.
 
-The agent may write an extension. Whether that runs is for the user alone to say: the reloader of such a host admits by
-the content on record (`supervisor.reload.strict_admission`), and what guards is not stopped.
+The agent may write an extension, but only the user decides whether it runs: the reloader of such a host admits by the
+content on record (`supervisor.reload.strict_admission`), and a guard is not stopped.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 OPERATIONS = ("scaffold", "list", "inspect")
 LOCATIONS = ("project", "user")
 QUOTED = 80
-"""Characters of a wrong word in the error about it."""
+"""Maximum of a wrong word in the error about it, in characters."""
 
 
 class Scaffold(msgspec.Struct, frozen=True):
@@ -97,8 +97,8 @@ class ExtensionTools:
         dialect: str,
         parents: tuple[Path, ...] | None = None,
     ) -> None:
-        """`parents` are the folders with the folders of extensions, that of the project first; by default those of
-        Copilot extensions."""
+        """`parents`: the folders around the folders of extensions, the project's first; default: those of Copilot
+        extensions."""
         self._supervisor = supervisor
         self._reloader = reloader
         self._project = project
@@ -107,7 +107,7 @@ class ExtensionTools:
         self._open: dict[int, Done] = {}
         self._count = 0
         self._is_reloading = False
-        """For an extension that has asked for it."""
+        """Whether a reload runs that an extension has asked for."""
         self._parents = copilot_folders(project, home) if parents is None else parents
 
     def begin(self, tool: str, args: bytes, done: Done) -> None:
@@ -128,13 +128,13 @@ class ExtensionTools:
         self._look(request, done)
 
     def cancel_pending(self, reason: str) -> None:
-        """Ends the calls that have not ended. A reload that has begun goes on."""
+        """Ends all open calls. A reload that has begun goes on."""
         given_up, self._open = self._open, {}
         for done in given_up.values():
             done(f"aborted: {reason}", True)
 
     def reload_for(self, dialect: str) -> str:
-        """Begins a reload that an extension of this dialect asks for. Returns why not, or ""."""
+        """Begins a reload for an extension of this dialect. Returns why not; "" if it has begun."""
         if dialect != self._dialect:
             return f"only extensions of the dialect {self._dialect} are reloaded so"
         if self._is_reloading:
@@ -148,7 +148,7 @@ class ExtensionTools:
         return ""
 
     def _begin(self, done: Done) -> Done:
-        """A `done` that has no effect once the call is over."""
+        """Opens a call. Returns a `done` without effect after the end of the call."""
         self._count += 1
         number = self._count
         self._open[number] = done

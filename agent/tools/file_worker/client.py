@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 WORKER = Path(__file__).with_name("main.py")
 FILE_TOOLS = frozenset({"read", "write", "edit"})
 CALL_S = 60.0
-"""Seconds. A call without an answer for so long fails, and the worker is killed: its file system may hang."""
+"""Maximum of a call in seconds. After it the call fails, and the worker is killed: its file system may hang."""
 ANSWER_LIMIT = 256 * 1024 * 1024
-"""Bytes: of one answer, and of the requests that wait for the worker."""
+"""Maximum of one answer, and of the waiting requests, in bytes."""
 
 
 class FileTools:

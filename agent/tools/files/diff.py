@@ -11,18 +11,18 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 Replacement = tuple[int, int, bytes]
-"""Start and end offset in the old file, and the bytes that take their place."""
+"""Start and end offset in the old file, and the new bytes."""
 
 CONTEXT_LINES = 3
 MAX_BYTES = 51_200
 MAX_LINE_BYTES = 2_000
 _MAX_LINES = 2_000
-"""The most lines on one side that are compared."""
+"""Maximum of compared lines on one side."""
 _MAX_PAIRS = 20_000
-"""The most pairs of equal lines that are compared. difflib looks at each of them several times."""
+"""Maximum of compared pairs of equal lines. difflib looks at each of them several times."""
 
 _Change = tuple[int, int, list[bytes]]
-"""Start and end offset of whole old lines, and the lines that take their place."""
+"""Start and end offset of whole old lines, and the new lines."""
 
 
 def render(old: bytes, replacements: list[Replacement]) -> str:
@@ -96,7 +96,7 @@ def common_lines(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
     left, right = old[head : len(old) - tail], new[head : len(new) - tail]
     frequency = Counter(right)
     if max(len(left), len(right)) <= _MAX_LINES and sum(frequency[line] for line in left) <= _MAX_PAIRS:
-        # Without `autojunk` lines that are frequent count too, such as empty ones.
+        # Without `autojunk` frequent lines count, too, such as empty ones.
         matcher = SequenceMatcher(None, left, right, autojunk=False)
         for i, j, length in matcher.get_matching_blocks():
             pairs += [(head + i + k, head + j + k) for k in range(length)]
@@ -106,7 +106,7 @@ def common_lines(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
 def _marked_lines(old: bytes, changes: list[_Change]) -> list[tuple[str, bytes]]:
     marked: list[tuple[str, bytes]] = []
     position = 0  # where the previous change ended
-    after = 0  # where the context behind it ends
+    after = 0  # where the context after it ends
     for start, end, added in changes:
         before = _lines_back(old, start)
         if not marked:

@@ -67,7 +67,7 @@ class ShellCommand:
 
     @property
     def deadline(self) -> float:
-        """The time of its timeout, on the clock of the loop."""
+        """The time of the timeout, on the clock of the loop."""
         return self._started + self._call.timeout_s
 
     def cancel(self) -> None:
@@ -120,8 +120,8 @@ def log_folder() -> Path:
 
 class Progress:
     """Passes on a burst of `PROGRESS_BURST` pieces at once and then `PROGRESS_PER_SECOND` a second, each of at most
-    `PROGRESS_LENGTH` characters of output. Output that comes faster waits; if more waits than one piece holds, its
-    beginning is dropped, and the piece begins with a line that says how much."""
+    `PROGRESS_LENGTH` characters of output. Faster output waits; if more waits than fits into one piece, its beginning
+    is dropped, and the piece begins with a line with the number of dropped characters."""
 
     def __init__(self, loop: Loop, show: Callable[[str], None]) -> None:
         self._loop = loop
@@ -129,7 +129,7 @@ class Progress:
         self._gate = TokenBucket(loop.clock(), PROGRESS_BURST, PROGRESS_PER_SECOND)
         self._waiting = ""
         self._dropped = 0
-        """Characters since the last piece."""
+        """The characters dropped since the last piece."""
         self._timer: Timer | None = None
 
     def add(self, text: str) -> None:
@@ -142,7 +142,7 @@ class Progress:
             self._waiting = self._waiting[over:]
 
     def end(self) -> None:
-        """Shows what waits. Nothing may be added afterwards."""
+        """Shows the waiting output. Nothing may be added afterwards."""
         if self._timer is not None:
             self._timer.cancel()
         if self._waiting:

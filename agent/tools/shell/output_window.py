@@ -38,7 +38,7 @@ class OutputExtent:
 
 
 class Tail(msgspec.Struct, frozen=True):
-    """The end of the output, and how much before it is dropped."""
+    """The end of the output, and the amount dropped before it."""
 
     text: str
     dropped_bytes: int = 0

@@ -1,6 +1,6 @@
-"""Reads the events of a run (`--json`) into a recording: their order, their texts, and the totals of the last result.
+"""Reads the events of a run (`--json`) into a recording: their order, their texts and the totals of its results.
 
-Only messages carry a time, so positions on the timeline are numbers in the order of events.
+Only messages have a time, so positions on the timeline are numbers in the order of events.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cli.report.input.recorded_run import (
 from wire import events
 
 TOLD_BY_ARGUMENT = ("command", "path", "name")
-"""The page shows one argument of a call: the first of these that the call has."""
+"""Names of arguments. The page shows one argument of a call: the first of these that the call has."""
 DETAIL_CHARACTERS = 400
 MISSING = (
     "Made from a run's events. They hold no measurements over time: the charts of CPU and memory and the latency"
@@ -43,7 +43,7 @@ class EventReader:
         self._happenings: list[Happening] = []
         self._turn: tuple[float, int] | None = None
         self._calls: dict[str, tuple[float, str, str, str]] = {}
-        """Calls without a result so far, by id: where they begin, the tool, its extension and what the user is told."""
+        """Calls without a result so far, by id: position, tool, its extension and the shown text."""
         self._ticks: list[tuple[float, str]] = []
         self._session: events.Session | None = None
         self._results: list[events.Result] = []
@@ -135,7 +135,7 @@ class EventReader:
 
     def _extension(self, record: events.Extension) -> None:
         if record.event == "remark":
-            return  # the page shows troubles, and the verdict that it belongs to is an allow
+            return  # the page shows troubles only, and a remark comes with a verdict that allows
         kind = "warning" if record.event == "late" else record.event
         self._point(kind, extension=record.extension, detail=record.message, bad=kind == "blocked")
 
@@ -163,7 +163,7 @@ class EventReader:
         return tuple((label, value) for label, value in facts if value)
 
     def _agent_facts(self, model: str, provider: str) -> list[tuple[str, str]]:
-        """Of all prompts together; the outcome is that of the last."""
+        """The facts of the agent, summed over all prompts; the outcome is that of the last prompt."""
         results = self._results
         dollars = [result.cost_usd for result in results]
         known = [cost for cost in dollars if cost is not None]

@@ -1,4 +1,4 @@
-"""The data of a report. They have the same form for both kinds of file."""
+"""The data of a report, in the same form for both kinds of file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ABSENT = float("nan")
 """The value in a track for a sample at which the extension did not run."""
 GOOD_STOPS = frozenset({"", "end_turn", "tool_use", "length"})
-"""The stop reasons of turns that ended well; another reason is an error, or `aborted`."""
+"""The stop reasons of turns that ended well. Other reasons are errors, or `aborted`."""
 
 
 class SourceKind(Enum):
@@ -29,7 +29,7 @@ class SourceKind(Enum):
 
 
 class InputError(ValueError):
-    """The file cannot be used; the text names it, the line where there is one, and what to do."""
+    """The file cannot be used. The text names it, the faulty line if there is one, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,15 @@ class ExtensionFigures:
     """The upper end of each bucket in milliseconds, and its count of answers; ascending."""
     restarts: int = 0
     exits: int = 0
-    """All processes that ended, also those that were stopped in good order."""
+    """Count of ended processes, orderly stops included."""
     unexpected_exits: int | None = None
     """Exits without a request; None in recordings of older versions."""
     exits_by_host: int | None = None
-    """Of `unexpected_exits`, the number that the host decided on; None in recordings of older versions."""
+    """Count of those `unexpected_exits` that the host decided on; None in recordings of older versions."""
     definition_tokens: int | None = None
-    """About the tokens of the definitions of its tools; None if that is not recorded."""
+    """Estimated tokens of the definitions of its tools; None if not recorded."""
     in_client: bool = False
-    """It has no processes: its CPU time and memory are those of the client program, and not known."""
+    """Whether it runs in the client program: its CPU time and memory are that program's, and unknown."""
 
 
 COUNTED_ALIKE = (
@@ -88,8 +88,8 @@ def figures_of(name: str, counted: Cost | ExtensionStats, **others: Any) -> Exte
 def agent_facts(
     model: str, provider: str, ended: tuple[str, int, str] | None, turns: int, tokens: Totals, cost_usd: float | None
 ) -> list[tuple[str, str]]:
-    """Label and value of what is known of a run's agent. `ended` has its status, exit code and reason; None if it was
-    cut off."""
+    """Labels and values of the facts about a run's agent. `ended` is its status, exit code and reason; None if the
+    recording ends before the run."""
     outcome = "unknown: the recording ends before the run" if ended is None else f"{ended[0]} (exit {ended[1]})"
     if ended is not None and ended[2]:
         outcome += f": {ended[2]}"
@@ -128,7 +128,7 @@ class RecordedRun:
     title: str
     """The kind of the run in a few words, such as `A run of zot`."""
     facts: tuple[tuple[str, str], ...]
-    """Label and value of other facts about the run."""
+    """Labels and values of other facts about the run."""
     started: float | None
     """The time of position 0, in seconds since the epoch."""
     end: float

@@ -1,4 +1,4 @@
-"""Reads a file of JSON lines. The first line tells the kind of the file, and so its reader."""
+"""Reads a file of JSON lines. The type of the first line chooses the reader."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 BUFFER = 4 * 1024 * 1024
 LINE_LIMIT = 256 * 1024 * 1024
-"""The longest line, in bytes. A sample of 300 extensions has less than half a megabyte."""
+"""Maximum length of a line in bytes. A sample of 300 extensions has less than half a megabyte."""
 
 LONGEST_NUMBER = 19
-"""Digits of a whole number: 2^63 has as many."""
+"""Maximum number of digits of a whole number; 2^63 has 19."""
 _MANY_DIGITS = re.compile(rb"[0-9]{20}")
 
 
@@ -40,8 +40,8 @@ _typed: msgspec.json.Decoder[_Typed] = msgspec.json.Decoder(_Typed)
 
 
 def read_recording(path: str) -> RecordedRun:
-    """The recording in a file, and in the parts that were rotated away from it. An unreadable last line is left out,
-    with a note. Raises `InputError`."""
+    """The recording in a file and in its rotated parts. An unreadable last line is left out, with a note. Raises
+    `InputError`."""
     shown = printable(path)
     try:
         with ExitStack() as stack:
@@ -63,7 +63,7 @@ _HOW = "Record a run with `zot --json --stats FILE …`, then `zot report FILE`"
 
 
 def _is_stats(file: IO[bytes]) -> bool:
-    """Whether a file begins with a line of `--stats`. Goes back to its beginning."""
+    """Whether a file begins with a line of `--stats`. Rewinds the file."""
     line = file.readline(LINE_LIMIT)
     file.seek(0)
     try:
@@ -76,7 +76,7 @@ def _read(files: Sequence[tuple[str, IO[bytes]]]) -> RecordedRun:
     reader: StatsReader | EventReader | None = None
     notes: list[str] = []
     unread: str | None = None
-    """The fault of a line, kept until the next line tells whether it was the last line of an older run."""
+    """The fault of the line before. It is no error if this line begins another run."""
     for shown, number, line, is_last in _lines(files):
         try:
             reader = reader or _reader_for(line)
@@ -116,7 +116,7 @@ def _note_cut_line(line: bytes, number: int, error: InputError) -> str:
 
 
 def _lines(files: Iterable[tuple[str, IO[bytes]]]) -> Iterator[tuple[str, int, bytes, bool]]:
-    """The file, number and text of each line, and whether it is the last one of all. Skips empty lines."""
+    """The file, number and text of each line, and whether it is the last line of all files. Skips empty lines."""
     held: tuple[str, int, bytes] | None = None
     for shown, file in files:
         number = 0
@@ -151,7 +151,7 @@ def _value(reader: StatsReader | EventReader, line: bytes) -> Any:
 
 
 def _decode(decoder: msgspec.json.Decoder[Any], line: bytes) -> Any:
-    """As lenient as zot's own readers: bytes that are not UTF-8 become U+FFFD."""
+    """The decoded line, read as leniently as zot's own readers do: bytes that are not UTF-8 become U+FFFD."""
     if len(line) >= LINE_LIMIT:
         raise InputError(f"longer than {LINE_LIMIT // 2**20} MiB")
     if _MANY_DIGITS.search(line):
@@ -169,7 +169,7 @@ def _decode(decoder: msgspec.json.Decoder[Any], line: bytes) -> Any:
 
 
 def _check_numbers(line: bytes) -> None:
-    """Raises `InputError` for a whole number that no counter of ours reaches: nothing can be computed with it."""
+    """Raises `InputError` for a whole number with more than `LONGEST_NUMBER` digits: no counter reaches it."""
     try:
         json.loads(line, parse_int=_check_digits)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):

@@ -1,7 +1,7 @@
 """Reads the lines of `--stats FILE` into a recording.
 
-Positions follow the host's uptime, because the system's clock can be set. A file may be large, so the reader takes all
-fields from the last lines only, and two from every other one.
+Positions follow the host's uptime, because the system's clock can be set. Files can be large, so the reader decodes all
+fields of the last sample only; of the others it decodes times, CPU and memory.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 Line = TypeVar("Line", stats.Stats, stats.Change)
 
 CLOCK_JUMP_S = 1.0
-"""Seconds. If the system's clock and the host's drift apart by more between two samples, a note says so."""
+"""Seconds. A note reports a larger change between the system's clock and the host's from one sample to the next."""
 SHARE_FROM_S = 10.0
 FARTHEST_S = 86400.0
-"""Seconds after the last sample. A mark that claims to be later is placed there."""
+"""Maximum position of a mark, in seconds after the last sample. Later marks are placed there."""
 
 
 class _Gauges(msgspec.Struct, gc=False):
@@ -94,7 +94,7 @@ class StatsReader:
         self._run: stats.Run | None = None
         self._use = UseOverTime()
         self._latest: list[tuple[int, bytes]] = []
-        """Number and text of the last line with all figures, and of the changes since."""
+        """Line number and text of the last full sample, and of the changes since."""
 
     @property
     def has_anything(self) -> bool:
@@ -113,19 +113,19 @@ class StatsReader:
             case stats.Run():
                 self._run = value
             case _Change():
-                if self._latest:  # else the line that it belongs to is lost
+                if self._latest:  # else the sample that it changes is lost
                     self._add_change(value, line, number, is_last)
             case _:
                 if is_last:
                     _full(line)  # raises before the sample is kept
-                self._notice_a_new_run(value)
-                self._keep_what_goes([name for name in self._use.now if name not in value.extensions])
+                self._check_new_run(value)
+                self._keep_gone([name for name in self._use.now if name not in value.extensions])
                 self._latest = [(number, line)]
                 gauges = {name: (gauge.cpu_s, gauge.rss_bytes) for name, gauge in value.extensions.items()}
                 host = value.host
                 self._use.add(host.uptime_s, value.time - host.uptime_s, (host.cpu_s, host.rss_bytes), gauges)
 
-    def _notice_a_new_run(self, sample: _Sample) -> None:
+    def _check_new_run(self, sample: _Sample) -> None:
         if self.begins_a_run(sample):
             self._runs += 1
             began = sample.time - sample.host.uptime_s - CLOCK_JUMP_S
@@ -135,7 +135,7 @@ class StatsReader:
         self._pid = sample.host.pid
 
     def _add_change(self, value: _Change, line: bytes, number: int, is_last: bool) -> None:
-        self._keep_what_goes(value.gone)
+        self._keep_gone(value.gone)
         self._latest.append((number, line))
         if is_last:
             try:
@@ -150,7 +150,7 @@ class StatsReader:
             gauges[name] = _apply_change(gauges.get(name, (0.0, 0.0)), changed)
         use.add(host.uptime_s, value.time - host.uptime_s, _apply_change(use.host_now, host), gauges)
 
-    def _keep_what_goes(self, names: Iterable[str]) -> None:
+    def _keep_gone(self, names: Iterable[str]) -> None:
         if names:
             known = self._full_latest().extensions
             self._gone |= {name: _figures(name, known[name]) for name in names if name in known}
@@ -159,7 +159,7 @@ class StatsReader:
         """The recording. Raises `InputError` if the last sample lacks a field."""
         last = self._full_latest() if self._latest else None
         use = self._use.use()
-        happenings = self._placed_marks()
+        happenings = self._place_marks()
         end = max([self._use.latest, *(happening.end or happening.begin for happening in happenings)])
         figures = dict(self._gone)
         if last is not None:
@@ -198,7 +198,7 @@ class StatsReader:
     def _earliest_mark(self) -> float:
         return min((mark.time for _, mark in self._marks), default=0.0)
 
-    def _placed_marks(self) -> list[Happening]:
+    def _place_marks(self) -> list[Happening]:
         latest = self._use.latest + FARTHEST_S
         placed = []
         for index, mark in self._marks:
@@ -219,8 +219,8 @@ class StatsReader:
         return placed
 
     def _offset(self, index: int, ended: float) -> float:
-        """The system's clock minus the host's at a mark. It is the offset of the sample before or of the sample after
-        the mark: the one that puts the end of the mark between the two samples."""
+        """The system's clock minus the host's at a mark: the offset of the sample before or after it, whichever puts
+        the end of the mark (nearly) between these two samples."""
         times, offsets = self._use.times, self._use.offsets
         if not times:
             return self._earliest_mark()
@@ -323,5 +323,5 @@ def _agent_facts(run: stats.Run) -> list[tuple[str, str]]:
 
 
 def _share(cpu_s: float, seconds: float) -> str:
-    """CPU time as a share of one core; in seconds for runs below `SHARE_FROM_S`."""
+    """CPU time as a share of one core; in seconds if the run was shorter than `SHARE_FROM_S`."""
     return f"{short(cpu_s)} s of CPU" if seconds < SHARE_FROM_S else f"{100 * cpu_s / seconds:.3g} % of one core"

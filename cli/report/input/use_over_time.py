@@ -1,6 +1,6 @@
-"""Turns lines of a recording, which count CPU seconds, into CPU use over time.
+"""Turns the lines of a recording, which count CPU seconds, into CPU use over time.
 
-The CPU use of a point is what was used since the point before, so bursts between two lines are not missed.
+A point has all CPU use since the point before, so bursts between two lines are not missed.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 SANE = 1e15
-"""The highest accepted value, more than any machine reaches. Sums of higher values could be infinite."""
+"""Maximum accepted value, more than any machine reaches. Sums of higher values could be infinite."""
 SHORTEST_S = 0.2
-"""Seconds between two points. The kernel counts CPU in hundredths of a second, and what a process used last is only
-known after its end: over a shorter time both would look like a burst."""
+"""Minimum of seconds between two points. The kernel counts CPU in hundredths of a second, and the last use of a process
+is known only after its end: over a shorter time both would look like a burst."""
 ROWS_HELD = 256
 
 Gauges = tuple[float, float]
@@ -30,7 +30,7 @@ class Use(NamedTuple):
 
     times: array[float]
     spans_s: tuple[float, ...]
-    """The seconds before each point in which its CPU was used."""
+    """The length in seconds of the span before each point, in which its CPU was used."""
     tracks: dict[str, Track]
     host: Track
     total: Track
@@ -78,12 +78,12 @@ class UseOverTime:
             self._first_row = before + 1
 
     def stay_until(self, at: float) -> None:
-        """Until then nothing has changed since the last line."""
+        """Adds a point at `at` with the values of the last line: nothing has changed in between."""
         if self.times and at > self.latest + SHORTEST_S:
             self.add(at, self.offsets[-1], self.host_now, self.now)
 
     def _move_to_tracks(self) -> None:
-        """Appends rows, one per line, to tracks, one per extension. Many rows at once take a third of the time."""
+        """Appends the rows, one per line, to the tracks, one per extension; many at once take a third of the time."""
         for name, column in zip(self._columns, zip(*self._rows, strict=True), strict=True) if self._rows else ():
             counted = self._counted.setdefault(name, _UseCounts())
             counted.pad(self._first_row - len(counted.cpu_s))
@@ -137,7 +137,7 @@ class _UseCounts:
 
 
 def _spent_seconds(cpu_s: Iterable[float], before: float) -> Iterable[float]:
-    """The seconds since the line before. If they fell, the count has begun again from 0."""
+    """The CPU seconds since the line before. A lower count than before has begun again from 0."""
     for value in cpu_s:
         if isnan(value):
             yield ABSENT
@@ -147,7 +147,7 @@ def _spent_seconds(cpu_s: Iterable[float], before: float) -> Iterable[float]:
 
 
 def point_groups(times: Sequence[float]) -> list[tuple[int, int]]:
-    """Ranges of lines, first and end; each range becomes one point, at the time of its last line. Points are at least
+    """Ranges of lines (first, end). Each range becomes one point, at the time of its last line. Points are at least
     `SHORTEST_S` apart."""
     groups: list[tuple[int, int]] = []
     first, before = 0, -SHORTEST_S

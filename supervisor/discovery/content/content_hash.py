@@ -2,14 +2,14 @@
 
 The hash covers every file below the folder with its path, its exec bit and its content, every folder, and every
 symbolic link with its target. It also covers files outside of the folder if a relative link, the manifest's `exec` or
-one of its `args` leads to them: the next commit of a project can change these files. Of a folder that contains the
-extension, such as the project's, it covers only `__main__.py`. For an absolute link it covers only the target path: the
-file there, such as the `python` of a virtual environment, is not shipped with the project.
+one of its `args` leads to them: the next commit of a project can change these files. If these lead to a folder that
+contains the extension, such as the project's, it covers only `__main__.py` there. Of an absolute link it covers only
+the target path: the file there, such as the `python` of a virtual environment, does not come with the project.
 
-The manifest's `data` names the files that are left out: files that the extension writes itself. A file counts all the
-same if `exec`, `args` or a link leads to it.
+The manifest's `data` names files that the extension writes itself: the hash leaves them out, unless `exec`, `args` or a
+link leads to them.
 
-The manifest is covered with the very bytes that were parsed: what is started is what was hashed.
+Of the manifest, the hash covers the very bytes that were parsed, so zot starts the manifest that it has hashed.
 
 The hash covers `__pycache__`: Python runs the files there in place of the source beside them, even if a commit has
 brought them. Extensions of projects are told not to write there (`environment.py`). The hash also covers the record of
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from supervisor.discovery.steps import Steps
 
 ENTRY = "__main__.py"
-"""Python runs this file of a folder that it is given."""
+"""The file that Python runs if it gets a folder."""
 MAX_DEPTH = 100
-"""Folders within one another."""
+"""Maximum depth of folders within folders."""
 MAX_LINKS = 40
-"""No system follows more of them in one path."""
+"""Maximum number of links in one path. No system follows more."""
 
 
 def hash_content(folder: Path, manifest: Manifest | None = None, allowance: Allowance | None = None) -> Content:
@@ -82,7 +82,7 @@ class _Walk(Covered):
         self._left_out: set[tuple[int, int]] = set()
         """Device and inode of each file of data: a file system may take several spellings for one name."""
         self._led_to: list[tuple[str, str, os.stat_result]] = []
-        """Files inside that a link or a word leads to: the path, the path that enters the hash, and the state."""
+        """Files inside the folder to which a link or a word leads: the path, the path in the hash, and the state."""
         self.folders: dict[str, Names] = {}
         self._seen: set[str] = set()
         """Real paths outside of the folder that are covered already. Links may lead in circles."""
@@ -115,14 +115,14 @@ class _Walk(Covered):
                 yield from self._file(path, shown)
 
     def _lead_to(self, path: str, shown: str) -> None:
-        """Remembers the target of a path inside. Does nothing if there is no data."""
+        """Remembers the target of a path inside the folder. Does nothing without data."""
         if self._is_data is not None:
             with suppress(OSError):
                 self._led_to.append((os.path.realpath(path), shown, os.stat(path)))
 
     def _folder(self, path: str, shown: str, stamped: str = "") -> Steps[None]:
-        """Covers all that a folder contains. `shown` is the path that enters the hash, relative to the extension's
-        folder, and `stamped` that of its stamp; without it the folder is outside, where no data is."""
+        """Covers all content of a folder. `shown` is its path in the hash, relative to the extension's folder;
+        `stamped` the path of its stamp, empty for a folder outside of the extension's, where there is no data."""
         pending = [(path, shown, stamped, 1)]
         while pending:
             path, shown, stamped, depth = pending.pop()
@@ -201,8 +201,8 @@ class _Walk(Covered):
         return inside[0] != ".." and HISTORY not in inside
 
     def _is_above(self, real: str) -> bool:
-        """Whether the folder with this real path contains the extension: the extension works on it; it is no part of
-        its program."""
+        """Whether the folder with this real path contains the extension: then the extension works on it, and it is not
+        part of the program."""
         return self._root.startswith(real.rstrip("/") + "/")
 
     def _stat(self, path: str) -> os.stat_result:
@@ -230,7 +230,7 @@ class _Walk(Covered):
 
 
 def _links_to(path: str) -> Iterator[str]:
-    """Yields the symbolic links that this path goes through. One that led elsewhere for a moment has another state."""
+    """Yields the symbolic links in this path, so that a link that led elsewhere for a moment shows by its state."""
     at, left, links = "/", os.path.abspath(path).split("/"), 0
     while left and links < MAX_LINKS:
         name = left.pop(0)

@@ -1,6 +1,5 @@
-"""The files that a hash covers: their states, the hash over them, and how they are read: in steps, within an allowance,
-and only if nothing changes them meanwhile. The hashes of extensions, of MCP servers' entries and of installations are
-made here.
+"""The files that a hash covers: their states and the hash over them. Reads them in steps, within an allowance, and only
+if nothing changes them meanwhile. The hashes of extensions, of MCP servers' entries and of installations use this.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
     from supervisor.discovery.steps import Allowance, Steps
 
 ENTRY_COST = 8 * 1024
-"""Looking at one entry takes as long as hashing this number of bytes."""
+"""Cost of one entry: the number of bytes whose hash takes as long."""
 PREFIX = "sha256:"
 PART = 16
-"""Hexadecimal digits of the hash of a part. It serves only to tell which parts have changed."""
+"""Hexadecimal digits of the hash of a part, which serves only to name the changed parts."""
 PATH_SHOWN = 300
-"""Characters of a path that an error names."""
+"""Maximum number of characters of a path in an error."""
 
 
 class ContentError(Exception):
@@ -46,7 +45,7 @@ class Content:
     states: tuple[tuple[str, bytes], ...] = ()
     """The path and the state of each file, folder and link, sorted."""
     stamps: tuple[tuple[str, Stamp], ...] = ()
-    """For a `Seal`."""
+    """The stamps for a `Seal`."""
     folders: Mapping[str, Names] = field(default_factory=dict)
     """For a `Seal`: if the manifest names data, the folders in which it may be, by the path of their stamp."""
 
@@ -132,7 +131,7 @@ class Covered:
             raise unreadable_error(path, error) from None
 
     def _read(self, path: str) -> Steps[tuple[str, os.stat_result]]:
-        """Reads a regular file; its hash in hexadecimal digits, and its state."""
+        """Reads a regular file. Returns its hash in hexadecimal digits, and its status."""
         try:
             fd = open_regular(path, os.O_NOFOLLOW)  # a link may have taken the file's place
             try:

@@ -1,7 +1,7 @@
-"""Tells whether files have changed since they were hashed, by their states alone: nothing is read again.
+"""Finds out whether files have changed since they were hashed, only from their states: reads no file again.
 
-Until the processes start, a folder must also have the names that it had, but for the extension's data. Once they have
-started, only what was hashed is compared: the extension may have written a file of its own.
+Until the processes start, each folder must also have the same names, except for the extension's data. Afterwards only
+hashed files are compared: the extension may have written a file of its own.
 
 A change of a file sets its `ctime`, which no program can set back. A change that leaves the size as it was, and comes
 within the same tick of the file system's clock (up to 10 ms), is not seen.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wire.manifest import Manifest
 
 HISTORY = ".git"
-"""Folders of this name are no part of an extension, at any level."""
+"""Name of folders that are not part of an extension, at any level."""
 
 Stamp = tuple[int, int, int, int, int, int]
 
@@ -30,7 +30,7 @@ class Names(NamedTuple):
     inside: str
     """Its path in the extension's folder; "" for that folder itself."""
     names: frozenset[str]
-    """All that is in it, without data and `HISTORY`."""
+    """The names in it, without data and `HISTORY`."""
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
@@ -57,18 +57,18 @@ class Seal:
         lasts: bool = False,
         unchecked: str = "",
     ) -> None:
-        """`stamps` has each path with its state at that time: for a link its own, for all else the state of the path's
-        target. `folders` are the folders whose times may change, by the path of their stamp; by default none."""
+        """`stamps` has each path with its state at the time of the hash: of a link its own, of all others the target's.
+        `folders` are the folders whose times may change, by the path of their stamp; by default none."""
         self.manifest = manifest
         self._stamps = stamps
         self._folders = folders or {}
         self.lasts = lasts
-        """Whether it holds for every start of a process, and not only for the first one of each worker."""
+        """Whether the seal holds for every start of a process, not only for the first one of each worker."""
         self.unchecked = unchecked
-        """The part of the extension that this does not cover: it must not be restarted; "" if it covers all."""
+        """A part that the seal does not cover: then the extension must not be restarted; "" if it covers all."""
 
     def for_good(self, unchecked: str = "") -> Seal:
-        """The same seal, for every start; with `unchecked` for the first one alone."""
+        """The same seal for every start; with `unchecked` only for the first one."""
         return Seal(self.manifest, self._stamps, self._folders, lasts=True, unchecked=unchecked)
 
     def absolute_link(self, folder: str) -> str:
@@ -96,7 +96,7 @@ class Seal:
         return ""
 
     def _has_its_names(self, path: str) -> bool:
-        """Whether a folder has the names that it had. False if they are not known. Raises `OSError`."""
+        """Whether a folder has the same names as when it was hashed. False if these are unknown. Raises `OSError`."""
         known = self._folders.get(path)
         if known is None:
             return False
@@ -111,5 +111,5 @@ class Seal:
 
 
 def _is_same_folder(now: Stamp, before: Stamp) -> bool:
-    """Whether both are one folder with one mode; its size and times stand for its content."""
+    """Whether both are the same folder with the same mode. Size and times may differ: they stand for its content."""
     return stat.S_ISDIR(now[2]) and now[:3] == before[:3]

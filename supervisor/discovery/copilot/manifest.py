@@ -1,6 +1,6 @@
-"""Reads the manifest of a Copilot extension: what its folder says, and what an `extension.json` beside it may add.
+"""Makes the manifest of a Copilot extension from its folder and from its `extension.json`, if it has one.
 
-The program, the protocol and the name are given: the manifest need not be there, and may set neither of the first two.
+Program, protocol and name are known without that file, which may set neither program nor protocol.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from wire.manifest import Manifest
 
 READ_LIMIT = 1 << 20
-"""Bytes of the program in which the variables that it asks for are looked for."""
+"""Maximum of bytes of the program that are searched for the variables that it asks for."""
 _ASKED = re.compile(rb"\brequestedEnvironmentVariables\s*:\s*\[([^\]]{0,4096})\]")
 _NAME = re.compile(rb"""["'`]([A-Za-z_][A-Za-z0-9_]{0,127})["'`]""")
 GIVEN = ("exec", "args", "dialect")
@@ -39,7 +39,7 @@ def name_of(folder: Path) -> str:
 
 
 def has_no_exec(text: bytes) -> bool:
-    """Whether this is an object without `exec`. False if it cannot be read."""
+    """Whether `text` is an object without `exec`. False if it cannot be read."""
     try:
         fields = msgspec.json.decode(text)
     except UNREADABLE:
@@ -48,8 +48,8 @@ def has_no_exec(text: bytes) -> bool:
 
 
 def copilot_manifest(folder: Path, text: bytes | None, name: str = "") -> Manifest:
-    """The manifest of the extension in a folder. `text` is that of its `extension.json`; None if it has none. It has
-    the name of the folder if none is given. Raises `ManifestError`, with one line that names the fault."""
+    """The manifest of the extension in a folder. `text` is that of its `extension.json`; None if it has none. Without
+    `name` it gets the folder's name. Raises `ManifestError`, with one line that names the fault."""
     name = name or name_of(folder)
     if re.search(NAME_PATTERN, name) is None:
         rule = "it names the extension: 1 to 64 characters, without control characters, and not starting with a dot"
@@ -65,9 +65,8 @@ def copilot_manifest(folder: Path, text: bytes | None, name: str = "") -> Manife
 
 
 def variables_in(program: bytes) -> tuple[str, ...]:
-    """The variables that a program names in `requestedEnvironmentVariables`, if it lists them as words. They are asked
-    for like the variables in the `env` of a manifest: who trusts it is told, and what it asks for later needs trust
-    again."""
+    """The variables that a program lists as words in `requestedEnvironmentVariables`. They count like the `env` of a
+    manifest: the user is told of them before the extension is trusted, and further ones need trust again."""
     found = (name for listed in _ASKED.findall(program) for name in _NAME.findall(listed))
     return tuple(dict.fromkeys(name.decode() for name in found))
 

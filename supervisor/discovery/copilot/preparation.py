@@ -1,8 +1,8 @@
 """Prepares the start of a Copilot extension, and names what this machine lacks for it.
 
-Node runs a program of ours that lets the extension import the SDK, and then the extension. The SDK is looked for in the
-`node_modules` of the extension and of its project, then in `$ZOT_HOME`. Extensions of the user never get that of a
-project: it is code of whoever wrote the project.
+Node runs a program of ours, which lets the extension import the SDK, and then the extension. zot looks for the SDK in
+the `node_modules` of the extension and of its project, then in `$ZOT_HOME`. Extensions of the user never get a
+project's SDK: it is code of the project's authors.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ NO_NODE = SkipReason(
 
 
 def prepare(found: FoundExtension, workspace: Path, home: Path | None) -> tuple[FoundExtension, SkipReason | None]:
-    """A Copilot extension as it is started in a project's folder, the `workspace`; and what this machine lacks for
-    that, None if nothing is known. The SDK may be installed in `home`, the `$ZOT_HOME`. Starts nothing."""
+    """A Copilot extension with all that its start in a project's folder, the `workspace`, needs; and what this machine
+    lacks, None if nothing. The SDK may be installed in `home`, the `$ZOT_HOME`. Starts nothing."""
     looked = _search(found.folder, found.scope, home or zot_home())
     env = {"EXTENSION_PATH": str(found.folder / PROGRAM)}
     if looked.sdk is not None:
@@ -63,9 +63,9 @@ def project_of(folder: Path) -> Path | None:
 
 
 def sdk_beside(folder: Path, home: Path, found: FoundExtension | None = None) -> list[str]:
-    """The paths, relative to the extension's folder, of the packages outside of it that it runs on: they are trusted
+    """The paths, relative to the extension's folder, of the packages outside of it that it imports: they are trusted
     together with it. Empty if it gets the SDK from `$ZOT_HOME`, which is `home`. `found` is the extension if it is
-    known how it is started: the SDK that it has may not be the one that it would get now."""
+    already prepared: it may have another SDK than it would get now."""
     sdks = [_search(folder, Scope.PROJECT if found is None else found.scope, home).sdk, _started_with(found, home)]
     root = os.path.realpath(folder)
     packages = [each for sdk in sdks if sdk is not None and sdk.where is not SdkPlace.HOME for each in packages_of(sdk)]

@@ -1,6 +1,6 @@
-"""Writes a new Copilot extension that works: one tool, and where everything else goes.
+"""Writes a new Copilot extension that works: one tool, and comments that show the place of everything else.
 
-It may be asked for by a model. So no link on the way to it is followed, and nothing that is there is touched.
+A model may ask for it, so this follows no link on the way to its folder, and changes no existing file.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ await session.log("{name} is ready", {{ ephemeral: true }});
 
 
 class ScaffoldError(Exception):
-    """Nothing was written. The text is one line: what is wrong and what to do. `is_usage` is True if the user can mend
-    it with another name or another place."""
+    """Raised if nothing was written. The text is one line: the fault and what to do. `is_usage` is True if another
+    name or another place would work."""
 
     def __init__(self, text: str, *, is_usage: bool = False) -> None:
         super().__init__(text)

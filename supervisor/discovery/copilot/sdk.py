@@ -1,4 +1,4 @@
-"""Finds the Copilot SDK, which extensions of the Copilot CLI import and do not bring along."""
+"""Finds the Copilot SDK, which extensions of the Copilot CLI import and do not contain."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 PACKAGE = "@github/copilot-sdk"
 NEEDED = "vscode-jsonrpc"
-"""The package that the SDK speaks through."""
+"""The package that the SDK needs for JSON-RPC."""
 MINIMUM = (1, 0, 0)
-"""The oldest version that is used. Earlier versions have other names for much."""
+"""The oldest version that zot uses. Earlier versions have many other names."""
 FOLDER = "copilot-sdk"
-"""In `$ZOT_HOME`: where `zot ext install-sdk copilot` puts the SDK and what it depends on."""
+"""Folder in `$ZOT_HOME` into which `zot ext install-sdk copilot` puts the SDK and its dependencies."""
 BOOTSTRAP = Path(__file__).parent / "launch" / "bootstrap.mjs"
 """The program that Node runs in place of an extension. It reads `EXTENSION_PATH` and `COPILOT_SDK_PATH`."""
 INSTALL = "zot ext install-sdk copilot"
@@ -33,7 +33,7 @@ PACKAGE_JSON_LIMIT = 1 << 20
 
 
 class SdkPlace(Enum):
-    """In whose `node_modules` an SDK is."""
+    """The owner of the `node_modules` in which an SDK is."""
 
     EXTENSION = "extension"
     """In the extension's own folder."""
@@ -47,13 +47,13 @@ class Sdk(msgspec.Struct, frozen=True):
     """An installed SDK."""
 
     path: Path
-    """The package's folder, as it was found: it may be a link."""
+    """The path at which the package's folder was found: it may be a link."""
     version: str
     where: SdkPlace
 
 
 class SdkSearch(msgspec.Struct, frozen=True):
-    """The result of a search: an SDK, or why each SDK that is there is not used, a line for each."""
+    """The result of a search: an SDK, or a line for each unusable SDK with the reason."""
 
     sdk: Sdk | None
     unfit: tuple[str, ...] = ()
@@ -69,8 +69,8 @@ class SdkSearch(msgspec.Struct, frozen=True):
 
 def search(extension: Path, project: Path | None, home: Path) -> SdkSearch:
     """Looks for the SDK in the `node_modules` of the extension's folder; if that is in the project, in the
-    `node_modules` of the folders above up to the project; and in `$ZOT_HOME`. The first that can be used is taken.
-    Starts nothing, and reads one small file in each place."""
+    `node_modules` of the folders above it up to the project; and in `$ZOT_HOME`. Returns the first usable one. Starts
+    nothing, and reads one small file in each place."""
     unfit: list[str] = []
     for folder, where in _places(extension, project, home):
         path = folder / "node_modules" / PACKAGE
@@ -97,8 +97,7 @@ def _places(extension: Path, project: Path | None, home: Path) -> Iterator[tuple
 
 
 def packages_of(sdk: Sdk) -> list[str]:
-    """The real paths of the packages that run with this SDK: its own, and the one that it speaks through where Node
-    finds it, if it does."""
+    """The real paths of the SDK's own package and of `NEEDED`, if Node finds that one for it."""
     real = os.path.realpath(sdk.path)
     at = real
     while True:
@@ -110,8 +109,8 @@ def packages_of(sdk: Sdk) -> list[str]:
 
 
 def _check_packages(sdk: Sdk, extension: Path) -> None:
-    """A folder that holds the extension is all that it works on, and nothing that could be trusted with it. Raises
-    `UnfitSdkError`."""
+    """Raises `UnfitSdkError` if a package's folder contains the extension: the extension works on that whole folder,
+    which cannot be trusted together with it."""
     inside = f"{os.path.realpath(extension)}/"
     for package in packages_of(sdk):
         if inside.startswith(f"{package.rstrip('/')}/"):
@@ -119,7 +118,7 @@ def _check_packages(sdk: Sdk, extension: Path) -> None:
 
 
 class UnfitSdkError(Exception):
-    """An SDK is there and cannot be used. The text names its folder and says why."""
+    """Raised for an unusable SDK. The text names its folder and says why."""
 
 
 def usable_version(path: Path) -> str:

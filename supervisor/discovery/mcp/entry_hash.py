@@ -1,13 +1,13 @@
 """Hashes the part of an MCP server's entry that is trusted: how it is started, and the project's files that it names.
 
-Of the entry count the name, `command`, `args`, `env`, `cwd` and `env_policy` as they are written. A word names a file
-if it leads to one that lies in the project, as it is, behind a `=`, or as a part between spaces, colons, commas and the
-signs of a shell; the paths start in `cwd`, and in each folder that another word names. A text behind `sh -c` is divided
-as a shell does it; if it cannot be read for sure, every file of the project counts that can be executed or is a script.
-A word also names the files that Python and Node find under it without the ending: `server` and `app.server` name
-`server.py` and `app/server.py`. Of a folder it covers the files that a launcher would run; of the folder in which
-`npm`, `make` and others start, the files that they read there. It does not cover files that these files load or that a
-launcher downloads.
+The hash covers name, `command`, `args`, `env`, `cwd` and `env_policy` of the entry as they are written. A word names a
+file if it leads to one in the project: the whole word, its part behind a `=`, or a part between spaces, colons, commas
+and the signs of a shell. Paths start in `cwd`, and in each folder that another word names. A text behind `sh -c` is
+divided as a shell does it; if that is uncertain, the hash covers every file of the project that is executable or a
+script. A word also names the files that Python and Node find for it without the ending: `server` and `app.server` name
+`server.py` and `app/server.py`. Of a folder, the hash covers the files that a launcher would run; of the folder in
+which `npm`, `make` and others start, the files that they read there. It does not cover files that these files load or
+that a launcher downloads.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RUN_IN_FOLDERS = (
     "deno.json", "deno.jsonc", "GNUmakefile", "makefile", "Makefile", "justfile", "Justfile", ".justfile", "Dockerfile",
     "compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml",
 )  # fmt: skip
-"""Files that launchers run or read in a folder that they are given."""
+"""Files that launchers run or read in a folder that they get as an argument."""
 LAUNCHERS = {
     "package.json": {"npm", "pnpm", "yarn", "bun"},
     "deno": {"deno"},
@@ -49,16 +49,16 @@ LAUNCHERS = {
 }
 """Programs that read one of `RUN_IN_FOLDERS` in the folder in which they start, by a part of its name."""
 ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts")
-"""Endings that a word that names a program may leave out."""
+"""Endings of programs that a word may leave out."""
 SCRIPTS = (
     *ENDINGS, ".sh", ".bash", ".zsh", ".ksh", ".fish", ".rb", ".pl", ".php", ".lua", ".tcl", ".awk", ".jar", ".mts",
     ".cts", ".tsx", ".jsx", ".wasm",
 )  # fmt: skip
-"""Endings of programs that need no right to be executed."""
+"""Endings of programs that need no exec bit."""
 WORDS_LIMIT = 2000
 """Maximum number of parts of words that are looked up as paths."""
 FOLDERS_LIMIT = 8
-"""Maximum number of folders in which each of them is looked up."""
+"""Maximum number of folders in which each part is looked up."""
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+")
 _BETWEEN = re.compile(r"""[\s:;,="'()<>|&{}`\\]+""")
 
@@ -111,10 +111,10 @@ def entry_hash_steps(found: FoundExtension, allowance: Allowance | None = None) 
 
 
 def _folders(start: str, words: Sequence[str], project: str) -> list[str]:
-    """The folder in which a server starts, and those that its words name; up to one more than `FOLDERS_LIMIT`. A shell
-    may go from one of the project to another: with `project` also those that words name there."""
+    """The folder in which a server starts, and the folders that its words name; at most `FOLDERS_LIMIT` and one more.
+    With `project` also the folders that words name from within a folder of the project: a shell may change to it."""
     found, others, real = [start], {_path_and_target(start)}, os.path.realpath(project)
-    for folder in found:  # grows meanwhile
+    for folder in found:  # the loop itself appends to the list
         for word in words:
             path = os.path.join(folder, word)
             known = _path_and_target(path)
@@ -156,10 +156,10 @@ class _Files(Covered):
         self._states.append((name, b"field " + hashlib.sha256(text).hexdigest().encode()))
 
     def look_for(self, path: str) -> Steps[None]:
-        """Covers the files that a path names, with its ending or without."""
+        """Covers the files that a path names, with or without an ending."""
         path = path.rstrip("/")
         if not os.path.isdir(os.path.dirname(path)):
-            return  # and another path that is written like this one, but for a `..` in it, may be there
+            return  # not marked as looked for: an existing path may differ only by a `..`
         if (known := _path_and_target(path)) not in self._looked_for:
             self._looked_for.add(known)
             for ending in ("", *ENDINGS):
@@ -177,7 +177,7 @@ class _Files(Covered):
             yield from self.look_in(path)
 
     def all_programs(self) -> Steps[None]:
-        """Covers every file of the project that can be executed or is a script, and where its links lead to."""
+        """Covers every file of the project that is executable or a script, and the targets of its links."""
         pending, count = [self._project], 0
         while pending:
             for entry in self._entries(pending.pop()):
@@ -212,7 +212,7 @@ class _Files(Covered):
                 yield from self._file(path)
 
     def _file(self, path: str) -> Steps[None]:
-        """Covers a file, if it is one of the project. For a link that leads out of the project its target counts."""
+        """Covers a file of the project; of a link that leads out of it, only the target's path."""
         path, real = _path_and_target(path)
         inside, really_inside = _relative_path(path, self._project), _relative_path(real, self._real)
         shown = inside or really_inside
@@ -242,7 +242,7 @@ def _is_program(entry: os.DirEntry[str]) -> bool:
 
 
 def _path_and_target(path: str) -> tuple[str, str]:
-    """The path as it is written, and where it leads to: behind a link `..` leads elsewhere than it looks."""
+    """The path as it is written, and its real path: behind a link, `..` leads elsewhere than it seems."""
     return os.path.abspath(path), os.path.realpath(path)
 
 

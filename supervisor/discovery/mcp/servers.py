@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 DIALECT = ExtensionKind.MCP.dialect
 LIMIT = 1 << 20
-"""Bytes of a file. People write them."""
+"""Maximum size of a file in bytes. People write these files."""
 
 
 def read_servers(
     file: Path, scope: Scope, workspace: Path, position: int = 0
 ) -> list[FoundExtension | SkippedExtension]:
-    """The servers of a file in their order, not expanded, and what cannot be used. Raises nothing."""
+    """The servers of a file in their order, not expanded, and the unusable entries. Raises nothing."""
     try:
         parsed = parse_file(file)
     except ManifestError as error:
@@ -49,7 +49,7 @@ def read_servers(
 
 
 def read_again(found: FoundExtension, environ: Mapping[str, str]) -> FoundExtension:
-    """The server as its file has it now, expanded. Raises `ManifestError`, also if it is gone."""
+    """The server from its file's present entry, expanded. Raises `ManifestError`, also if the entry is missing."""
     assert found.mcp_file is not None
     assert found.workspace is not None
     file, name = found.mcp_file, found.manifest.name
@@ -68,7 +68,7 @@ def read_again(found: FoundExtension, environ: Mapping[str, str]) -> FoundExtens
 
 
 def is_same(old: FoundExtension, new: FoundExtension) -> bool:
-    """Whether two servers would be started alike."""
+    """Whether two servers would be started in the same way."""
     return _start_of(old) == _start_of(new)
 
 
@@ -106,7 +106,7 @@ def expand_variables(found: FoundExtension, environ: Mapping[str, str]) -> Found
 
 
 def _secrets_in_args(entry: McpEntry, environ: Mapping[str, str]) -> str:
-    """Says which secrets of the environment stand in the command line; empty if none does."""
+    """Names the secrets of the environment that are in the command line; empty if none is."""
     server = entry.server
     words = dict.fromkeys(name for word in (server.command, *server.args) for name in variables_in(word))
     secrets = [name for name in words if name in environ and is_secret(name, Config(), environ[name])]
@@ -142,7 +142,7 @@ def _manifest(file: Path, entry: McpEntry) -> Manifest:
 
 
 def _add_remark(found: FoundExtension, line: str) -> FoundExtension:
-    """The server with one line more for its user."""
+    """The server with one more line for its user."""
     told = found.manifest.remark
     return replace(found, manifest=_with_remark(found.manifest, f"{told}; {line}" if told else line))
 
@@ -180,7 +180,7 @@ def _skip(file: Path, fault: EntryFault) -> SkippedExtension:
 REASON = "it is zot mcp serve for this project, whose extensions zot starts itself"
 _PROGRAMS = ("zot", "pyzot")
 _OTHERS = ("--host", "--no-ext", "--no-extensions")
-"""Flags with which other extensions are served than those of the project."""
+"""Flags that change which extensions are served."""
 
 
 def is_itself(found: FoundExtension) -> bool:

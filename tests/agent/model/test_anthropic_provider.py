@@ -12,11 +12,7 @@ from agent.model.anthropic_provider import LINES_WAITING, AnthropicProvider
 from supervisor.loop.pipes import FULL_READ
 from supervisor.process.teardown import stop_all
 from tests.support.messages_server import MessagesServer, http_error
-from tests.support.patience import PATIENCE_S
-
-
-def soon(loop, predicate):
-    assert loop.run_until(predicate, loop.clock() + PATIENCE_S)
+from tests.support.patience import soon
 
 
 @pytest.fixture

@@ -13,18 +13,12 @@ from agent.rpc.client_output import ClientOutput
 from supervisor.loop.loop import Loop
 from tests.support.rpc_client import serve
 from tests.support.scripted_model import BEGUN, ScriptedModel, says
+from tests.support.set_clock import Clock
 from wire import events
 from wire.rpc.responses import Response
 
 OK = Response(command="ping", success=True)
 SESSION = events.Session(1, "1", "s", "p", "m", "/", (), "t")
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
 
 
 @pytest.fixture

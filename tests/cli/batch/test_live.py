@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
 
 import pytest
 
-from tests.support.terminal import Terminal
+from tests.support.terminal import open_terminal
 from tests.support.zot_process import ROOT, wait_until
 
 FAKE = "./fake"
@@ -17,17 +16,11 @@ FAKE = "./fake"
 
 @pytest.fixture
 def terminal(zot):
-    if shutil.which("tmux") is None:
-        pytest.skip("no tmux on this machine: the live view is not looked at")
     fake = zot.cwd / "fake"
     fake.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m tests.support.fake_batch "$@"\n')
     fake.chmod(0o755)
-    terminal = Terminal(zot)
-    try:
-        terminal.wait_for(r"^ready>$")
+    with open_terminal(zot) as terminal:
         yield terminal
-    finally:
-        terminal.close()
 
 
 def test_the_view_its_keys_and_the_summary(zot, terminal):

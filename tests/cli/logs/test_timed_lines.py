@@ -25,6 +25,7 @@ from cli.logs.timed_lines import (
     with_time,
 )
 from supervisor.extension.log import ExtensionLog
+from tests.support.set_clock import Clock
 from wire.log_times import WriteMoment
 
 START = 1_800_000_000
@@ -39,16 +40,9 @@ def zone(request, monkeypatch):
     time.tzset()
 
 
-class Clock:
-    now = float(START)
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def written(folder: Path, count: int, step_s: float = 1.0) -> Path:
     """A log with rotations, whose n-th line is written `step_s` seconds after the one before."""
-    clock = Clock()
+    clock = Clock(float(START))
     log = ExtensionLog(folder, "one", 5 * 4096, clock=clock)
     for number in range(count):
         log.write(b"line %d\n" % number)

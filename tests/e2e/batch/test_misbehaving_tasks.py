@@ -100,7 +100,7 @@ def test_a_task_that_harms_its_run_harms_no_other(zot: Zot, server: MessagesServ
     (eaten,) = begun(batch, "eat")
     assert "--run-memory is 143 MiB" in eaten.reason
     assert eaten.memory_peak_bytes > 150_000_000
-    assert "the template has died; its runs go on" in found.stderr
+    assert "the template has died; its runs continue" in found.stderr
 
 
 @pytest.mark.parametrize("victim", ["batch", pytest.param("template", marks=pytest.mark.slow)])

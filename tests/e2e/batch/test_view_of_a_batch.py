@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import threading
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ import pytest
 
 from supervisor.template.protocol import is_available
 from tests.support.messages_server import http_error, text_reply
-from tests.support.terminal import Terminal
+from tests.support.terminal import Terminal, open_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,14 +24,8 @@ pytestmark = pytest.mark.skipif(not is_available(), reason="this system has no t
 
 @pytest.fixture
 def terminal(zot: Zot) -> Iterator[Terminal]:
-    if shutil.which("tmux") is None:
-        pytest.skip("no tmux on this machine: the view is not looked at")
-    terminal = Terminal(zot)
-    try:
-        terminal.wait_for(r"^ready>$")
+    with open_terminal(zot) as terminal:
         yield terminal
-    finally:
-        terminal.close()
 
 
 def test_a_person_sees_why_nothing_moves_and_what_has_failed(

@@ -20,7 +20,7 @@ from supervisor.cleanup.reaper import Reaper, ReaperState
 from supervisor.process.cgroup_survey import Unavailable, survey
 from supervisor.process.table import Identity, read_process
 from tests.support.killed_host import KilledHost, sleeper
-from tests.support.patience import PATIENCE_S
+from tests.support.patience import soon
 
 if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
@@ -140,10 +140,6 @@ def test_a_noted_process_is_ended_without_a_token(tmp_path: Path):
 # --- the host's side ------------------------------------------------------------------------------------------
 
 
-def until(loop: Loop, predicate) -> None:
-    assert loop.run_until(predicate, loop.clock() + PATIENCE_S)
-
-
 def end(reaper: Reaper) -> None:
     reaper.dismiss()
     reaper.collect()
@@ -169,10 +165,10 @@ def test_a_reaper_that_dies_is_started_again_once(loop: Loop):
     reaper.start()
     first = reaper.pid
     os.kill(first, signal.SIGKILL)
-    until(loop, lambda: reaper.pid not in (first, None))
+    soon(loop, lambda: reaper.pid not in (first, None))
     assert errors == []
     os.kill(reaper.pid, signal.SIGKILL)
-    until(loop, lambda: reaper.state is ReaperState.LOST)
+    soon(loop, lambda: reaper.state is ReaperState.LOST)
     assert errors == [reaper.error]
     assert reaper.error.startswith("no reaper: it ended twice, last with signal SIGKILL; if this host is killed")
     reaper.add(Identity(os.getpid(), 1))

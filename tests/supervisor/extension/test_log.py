@@ -14,11 +14,14 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from supervisor.extension.log import BROKEN_PREFIX, HOST_PREFIX, LOG_LIMIT, LOGS_KEPT, ExtensionLog, PrefixFilter
+from tests.support.set_clock import Clock
 from wire.log_times import LogTimes, WriteMoment, times_name
 from wire.text import one_line, printable
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+NOW = 1_800_000_000.0
 
 
 @pytest.fixture
@@ -36,14 +39,6 @@ def times(log: Path, inode: int | None = None) -> LogTimes:
     """The times of a log file, as a reader finds them."""
     beside = log.with_name(times_name(log.name)).read_bytes()
     return LogTimes(beside, log.stat().st_ino if inode is None else inode)
-
-
-class Clock:
-    def __init__(self, now: float = 1_800_000_000.0) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_fields_are_written_until_the_line_is_full(log: ExtensionLog):
@@ -207,7 +202,7 @@ def test_a_closed_log_takes_notes_without_complaint(log: ExtensionLog):
 
 
 def test_each_line_has_its_time_and_level_beside_the_log(tmp_path: Path):
-    clock = Clock()
+    clock = Clock(NOW)
     log = ExtensionLog(tmp_path, "x", clock=clock)
     lines = []
     for write, level in (
@@ -229,7 +224,7 @@ def test_each_line_has_its_time_and_level_beside_the_log(tmp_path: Path):
 
 
 def test_a_line_that_comes_in_pieces_has_the_time_of_its_first_piece(tmp_path: Path):
-    clock = Clock()
+    clock = Clock(NOW)
     log = ExtensionLog(tmp_path, "x", clock=clock)
     log.write(b"a\nbe")
     clock.now += 5
@@ -241,7 +236,7 @@ def test_a_line_that_comes_in_pieces_has_the_time_of_its_first_piece(tmp_path: P
 
 
 def test_lines_of_a_burst_share_an_entry_and_other_levels_do_not(tmp_path: Path):
-    clock = Clock()
+    clock = Clock(NOW)
     log = ExtensionLog(tmp_path, "x", clock=clock)
     for _ in range(100):
         log.write(b"line\n")
@@ -256,7 +251,7 @@ def test_lines_of_a_burst_share_an_entry_and_other_levels_do_not(tmp_path: Path)
 
 
 def test_the_times_rotate_with_the_log_and_count_against_its_limit(tmp_path: Path):
-    clock = Clock()
+    clock = Clock(NOW)
     log = ExtensionLog(tmp_path, "x", 5 * 4096, clock=clock)
     for number in range(5000):
         clock.now = 1_800_000_000.0 + number
@@ -273,7 +268,7 @@ def test_the_times_rotate_with_the_log_and_count_against_its_limit(tmp_path: Pat
 
 
 def test_two_hosts_with_one_log_know_the_times_of_each_others_lines(tmp_path: Path):
-    clocks = Clock(1_800_000_000.0), Clock(1_800_000_500.0)
+    clocks = Clock(NOW), Clock(1_800_000_500.0)
     logs = [ExtensionLog(tmp_path, "x", 5 * 4096, clock=clock) for clock in clocks]
     for number in range(600):
         for which in (0, 1):
@@ -314,7 +309,7 @@ def test_times_of_a_log_that_was_removed_are_not_those_of_the_next(tmp_path: Pat
 
 
 def test_lines_whose_times_could_not_be_written_have_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    log = ExtensionLog(tmp_path, "x", clock=Clock())
+    log = ExtensionLog(tmp_path, "x", clock=Clock(NOW))
     log.write(b"known\n")
     write = os.write
 

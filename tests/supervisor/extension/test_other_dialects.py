@@ -77,7 +77,7 @@ def test_a_start_that_cannot_succeed_is_not_tried_again(host, sh):
     ((kind, message),) = host.said_of("stranger")
     assert kind == "failed"
     assert message.startswith("it speaks version 9")
-    assert "again in" not in message
+    assert "restarting it in" not in message
 
 
 def test_the_defaults_of_the_dialect_are_those_of_its_manifests(host, sh, dialect):

@@ -13,6 +13,7 @@ from supervisor.install.manage import switch
 from supervisor.install.record import newer_source, source_of
 from supervisor.install.source import LocalSource, parse_source
 from tests.support.install_sources import Scope, repository, shelves, source
+from tests.support.project_extension import rewrite_with_times_kept
 
 
 @pytest.fixture
@@ -33,19 +34,13 @@ CHANGES = {
     "times only": (lambda folder: os.utime(folder / "run", (1, 1)), False),
     "what is not installed": (lambda folder: (folder / "__pycache__").mkdir(), False),
     "a file": (lambda folder: (folder / "lib" / "rules").write_text("2"), True),
-    "a file of the same size and time": (lambda folder: same_stat(folder / "lib" / "rules"), True),
+    "a file of the same size and time": (lambda folder: rewrite_with_times_kept(folder / "lib" / "rules"), True),
     "a new file": (lambda folder: (folder / "new").write_text(""), True),
     "a file less": (lambda folder: (folder / "lib" / "rules").unlink(), True),
     "an exec bit": (lambda folder: (folder / "lib" / "rules").chmod(0o755), True),
     "the manifest": (lambda folder: source(folder, version="2"), True),
     "gone": (shutil.rmtree, False),
 }
-
-
-def same_stat(path) -> None:
-    before = path.stat()
-    path.write_text("2")
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 @pytest.mark.parametrize("change", CHANGES)

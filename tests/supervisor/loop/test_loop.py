@@ -12,17 +12,10 @@ from hypothesis import strategies as st
 
 from supervisor.loop.loop import CANCELLED_KEPT, Loop
 from tests.support.patience import PATIENCE_S
+from tests.support.set_clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Pipe:

@@ -14,6 +14,7 @@ from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from supervisor.process.stop_policy import Patience
 from supervisor.process.table import ProcessTable, read_process
+from tests.support import warm_start
 from tests.support.host import LATER, SOON, Host
 from wire.manifest import Limits
 
@@ -29,8 +30,8 @@ def said(host: Host, name: str, kind: str) -> list[str]:
 
 
 def ours() -> set[int]:
-    """All processes below this one."""
-    return set(ProcessTable.read().tree([os.getpid()])) - {os.getpid()}
+    """All processes below this one, without those that all tests share."""
+    return set(ProcessTable.read().tree([os.getpid()])) - {os.getpid(), *warm_start.own_children()}
 
 
 # --- each of them -----------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import pytest
 from supervisor.monitoring import sampler
 from supervisor.monitoring.sampler import STRANGERS_S, TableReader
 from supervisor.process.table import ProcessTable, read_process
+from tests.support.set_clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,17 +23,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc"
 LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(1000.0)
 
 
 @pytest.fixture

@@ -165,7 +165,7 @@ class Events:
         }
 
     def _tool_call(self, event: frames.Event) -> Iterator[tuple[str, Data]]:
-        """An extension without a permission handler is told that the host granted the permission."""
+        """Tells an extension without a permission handler that the host granted the permission."""
         call_id, name = event.tool_id or "", event.tool_name or ""
         tool = self.joined.tools.get(name)
         if not self.joined.asks_permission and not (tool is not None and tool.skip_permission):

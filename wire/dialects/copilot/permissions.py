@@ -7,9 +7,9 @@
     extensions_…        extension-management    operation, extensionName
     all others          custom-tool             toolName, toolDescription, args
 
-Handlers approve a call by a test, for example of each of `commands`. So lists rather have too many entries than too
-few: for a command that is not plain words, `commands` has the whole text and each word that may be a name, and every
-word that is not an option is a possible path. Members as in the types of `@github/copilot-sdk` 1.0.0 and 1.0.14.
+Handlers approve a call by a test, for example of each of `commands`. So a doubtful entry is added to a list: for a
+command that is not plain words, `commands` has the whole text and each word that may be a name, and every word that is
+not an option is a possible path. Members as in the types of `@github/copilot-sdk` 1.0.0 and 1.0.14.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class CopilotSession:
         return self._take(message)
 
     def _receive_other(self, line: Line) -> Received:
-        """Takes a body that is not valid as it is."""
+        """Takes a body that is not one valid message."""
         messages: list[Message] = []
         replies: list[bytes] = []
         for each in jsonrpc.read(line):
@@ -222,8 +222,8 @@ class CopilotSession:
         return messages, reply
 
     def _without_answers(self) -> Sequence[Message]:
-        """Ends all open requests to it, once it has read everything up to its leaving: all earlier answers have come by
-        then. Returns their ends."""
+        """Ends all open requests to an extension that has left, once it has read everything before that: all earlier
+        answers have come by then. Returns their ends."""
         assert self._verdicts is not None
         return [*self._calls.end_all(_LEFT), *self._verdicts.end_permissions(HANDLER_GONE)]
 

@@ -44,7 +44,7 @@ class _Binary(msgspec.Struct):
 
 
 class _Result(msgspec.Struct):
-    """The members of a result that count. `contents` and `toolTelemetry` are for the real host's display."""
+    """The members of a result that have an effect. `contents` and `toolTelemetry` are for the Copilot CLI's display."""
 
     textResultForLlm: str  # noqa: N815
     resultType: str | None = None  # noqa: N815

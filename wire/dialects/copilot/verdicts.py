@@ -126,8 +126,8 @@ class Verdicts:
             self._args.put(event.tool_id, event.tool_args, len(event.tool_args))
 
     def begin(self, call_id: str, event: frames.Event) -> bytes:
-        """Asks for a verdict on an event. An extension with neither a hook nor a handler for it is asked, too: the SDK
-        then answers that it has no opinion."""
+        """Asks for a verdict on an event, also if the extension has neither a hook nor a handler for it: the SDK then
+        answers that it has no opinion."""
         self.note(event)
         hooks = self.joined.hooks
         is_hook_there = hooks is None or "preToolUse" in hooks or self.has_left

@@ -39,7 +39,7 @@ class SentRequest:
         self.id = id
         """The host's id of a call, a command or a ping."""
         self.members = members
-        """Its parameters, if it may be sent again."""
+        """Its parameters, if the host may have to send it again."""
         self.rounds = 0
 
 

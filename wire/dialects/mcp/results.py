@@ -31,13 +31,13 @@ QUESTIONS_NAMED = 5
 
 
 class NextRound(msgspec.Struct, frozen=True):
-    """The server has not finished: the host is to send the same request again, with this state."""
+    """The server has not finished: the host must send the same request again, with this state."""
 
     request_state: str
 
 
 def next_round(result: Any) -> NextRound | None:
-    """Returns the next round if a result asks for nothing else; None if the result is the last one. Never raises."""
+    """Returns the next round if a result asks only for that; None if the result is the last one. Never raises."""
     if not isinstance(result, dict) or result.get("resultType") != INPUT_REQUIRED or result.get("inputRequests"):
         return None
     state = result.get("requestState")

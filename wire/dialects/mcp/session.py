@@ -312,7 +312,7 @@ class McpSession(NoHostCalls):
         return b""
 
     def ping(self, ping_id: str) -> bytes:
-        """Some servers run tools in the loop that reads, so a server with open calls is not pinged."""
+        """Returns no ping while calls are open: some servers run tools in the loop that reads, and would not answer."""
         if self._handshake.phase is not HandshakePhase.OPEN or self._requests.calls:
             return b""
         self._requests.take(self._ping)

@@ -42,7 +42,7 @@ class UnfitServer(msgspec.Struct, frozen=True):
 
 
 class Discover(msgspec.Struct, frozen=True):
-    """The server speaks only the modern era: the host is to ask again in it."""
+    """The server speaks only the modern era: the host must ask again in it."""
 
 
 # --- members of requests ------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def test_a_summary_can_come_when_the_session_is_closed(tmp_path):
     file.summary("nothing to sum up")
     assert not file.is_on_disk
     file.message(say("a"))
-    with pytest.raises(SessionError, match="another run goes on"):
+    with pytest.raises(SessionError, match="another run uses"):
         append_summary(file.path, "too early")
     file.close()
     append_summary(file.path, "late")

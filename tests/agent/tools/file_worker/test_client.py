@@ -11,7 +11,7 @@ from agent.tools.file_worker import client
 from agent.tools.file_worker.client import FileTools
 from supervisor.loop.future import Failure
 from supervisor.process.teardown import stop_all
-from tests.support.patience import PATIENCE_S
+from tests.support.patience import soon
 
 
 @pytest.fixture
@@ -19,10 +19,6 @@ def files(loop, tmp_path):
     tools = FileTools(loop, str(tmp_path))
     yield tools
     stop_all(loop, tools.stoppables())
-
-
-def soon(loop, predicate):
-    assert loop.run_until(predicate, loop.clock() + PATIENCE_S)
 
 
 def test_calls_are_answered_in_order(loop, files, tmp_path):

@@ -5,11 +5,7 @@ from __future__ import annotations
 from agent.tools import bash
 from agent.tools.shell.command import ShellCommand
 from supervisor.process.teardown import stop_all
-from tests.support.patience import PATIENCE_S
-
-
-def soon(loop, predicate):
-    assert loop.run_until(predicate, loop.clock() + PATIENCE_S)
+from tests.support.patience import soon
 
 
 def command_of(loop, tmp_path, text, progress=None, timeout_s=20):

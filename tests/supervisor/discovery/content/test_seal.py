@@ -8,18 +8,12 @@ import pytest
 
 from supervisor.discovery.content.content_hash import hash_content
 from supervisor.discovery.content.seal import Seal
-from tests.support.project_extension import append, manifest, written
+from tests.support.project_extension import append, manifest, rewrite_with_times_kept, written
 
 
 def replaced(path) -> None:
     path.with_name("new").write_bytes(path.read_bytes())
     path.with_name("new").replace(path)
-
-
-def rewritten(path) -> None:
-    before = path.stat()
-    path.write_text("2")
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def swapped(folder) -> None:
@@ -30,7 +24,7 @@ def swapped(folder) -> None:
 CHANGES = {
     "content": ("lib/rules", lambda folder: append(folder / "lib" / "rules")),
     "replaced by the same": ("lib", lambda folder: replaced(folder / "lib" / "rules")),
-    "times set back": ("lib/rules", lambda folder: rewritten(folder / "lib" / "rules")),
+    "times set back": ("lib/rules", lambda folder: rewrite_with_times_kept(folder / "lib" / "rules")),
     "new file": ("lib", lambda folder: (folder / "lib" / "more").write_text("")),
     "link turned": ("", lambda folder: ((folder / "link").unlink(), (folder / "link").symlink_to("run.sh"))),
     "removed": ("lib", lambda folder: (folder / "lib" / "rules").unlink()),
