@@ -37,7 +37,7 @@ def test_the_record_of_a_failed_start_does_not_promise_another_one(zot: Zot, clo
     outcome = zot.run("--json", "/open", "-e", closed).check(Status.ERROR)
     messages = [record.message for record in outcome.of(events.Extension)]
     assert len(messages) == 1
-    assert "again" not in messages[0]
+    assert "restarting" not in messages[0]
     assert "extension desk did not start" in outcome.result.reason
 
 

@@ -50,7 +50,7 @@ def test_the_second_is_not_accepted_and_is_told_why(first, second, lines):
     assert second.take() == f"rejected {taken('first')}\n".encode()
     ((kind, message),) = first.host.said_of("second")
     assert (kind, message.split("; ")[0]) == ("failed", taken("first").split("; ")[0])
-    assert "again in" not in message
+    assert "restarting it in" not in message
     assert first.host.supervisor.registrations.tool("t").owner is first.extension
     assert first.host.said_of("first") == []
 
