@@ -50,7 +50,7 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     strict_guards: bool = False
     """Deny if a guard gives no verdict (crash, timeout)."""
     allow_asked: bool = False
-    """Allow what guards leave to a person. Default: refuse it, since no person is asked."""
+    """Allow if a guard wants a person to decide. Default: refuse, since no person is asked."""
     stream_before_guards: bool = False
     """Print text before guards of messages have seen it, as zot does."""
     user_skills: bool = False

@@ -175,7 +175,7 @@ def report(
     """Make a page of charts from the figures of a run, or of a batch.
 
     For a run it shows use over time, how fast each extension answered, and what happened. The page is one file and
-    works offline. The output of --json alone has no use over time.
+    works offline. A file of --json alone gives no chart of use over time.
 
     For a batch it shows how the tasks have ended and why, what they cost, and how many ran at a time, also while the
     batch runs. The pages of its tasks go into a folder beside it: report-tasks beside report.html.

@@ -39,7 +39,7 @@ def host(ctx: typer.Context, **_flags: Any) -> None:
     Other programs reach them over a socket. The host stays until zot stop, Ctrl-C or SIGTERM, and then stops the
     extensions in order; a second Ctrl-C stops them at once. SIGHUP reloads them all, unless the terminal has gone.
 
-    Exit status: 0 stopped, 130 stopped at once, 1 no program could reach it, 2 usage, 9 without a required extension.
+    Exit status: 0 stopped, 130 stopped at once, 1 the host cannot serve, 2 usage, 9 a required extension is missing.
 
     Examples:
         zot host                                  the installed extensions

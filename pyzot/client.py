@@ -198,7 +198,7 @@ class Client:
             if members["type"] == "response":
                 self._on_response(members)
             elif "hello" in self._pending:
-                raise ProtocolError(f"not an engine: its first line does not answer hello: {line[:200]!r}")
+                raise ProtocolError(f"not zot: its first line is not the response to hello: {line[:200]!r}")
             elif members["type"] == "ext":
                 self._on_ext(members)
             else:

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         strict_guards: bool
         """Deny if a guard gives no verdict (crash, timeout)."""
         allow_asked: bool
-        """Allow what guards leave to a person. Default: refuse it, since no person is asked."""
+        """Allow if a guard wants a person to decide. Default: refuse, since no person is asked."""
         stream_before_guards: bool
         """Print text before guards of messages have seen it, as zot does."""
         with_skills: bool
@@ -140,7 +140,7 @@ if TYPE_CHECKING:
         strict_guards: bool
         """Deny if a guard gives no verdict (crash, timeout)."""
         allow_asked: bool
-        """Allow what guards leave to a person. Default: refuse it, since no person is asked."""
+        """Allow if a guard wants a person to decide. Default: refuse, since no person is asked."""
         with_skills: bool
         """Offer the user's and the project's skills too."""
         no_skill: bool

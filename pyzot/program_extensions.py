@@ -89,8 +89,8 @@ class ProgramExtension:
 
 
 class ProgramExtensions:
-    """The extensions of one runtime that live in this program. `options` are the runtime's options, with the folders
-    among its extensions as `ext`.
+    """The extensions of one runtime that run in this program. `options` are the runtime's options; their `ext` also
+    holds the folders that are given in `extensions`.
 
     Raises `TypeError` for an object that is not an extension, for a function that cannot be a tool, and for two
     extensions or functions of one name.

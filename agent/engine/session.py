@@ -107,9 +107,9 @@ class EngineSession:
             self.conversation.append(message)
 
     def resume(self, path: Path, *, fork: bool = False) -> LoadedSession:
-        """Resumes another session, or with `fork` a copy of it, also if no session was kept so far. The model stays.
-        Raises `SessionError`, and `SessionBusyError` if another run writes to it; the conversation is then
-        unchanged."""
+        """Continues the session at `path`, or with `fork` a copy of it, and keeps its transcript, even if none was kept
+        before. The model stays. Raises `SessionError`, or `SessionBusyError` if another run writes to the session; the
+        conversation is then unchanged."""
         if path == self.conversation.path and not fork:
             return load(path)
         opened = open_session(path, home=self._home, cwd=self._cwd, fork=fork)

@@ -80,7 +80,7 @@ def image_refusal(data: bytes, *, count: int = 1) -> str:
 
 
 def fit(loop: Loop, data: bytes, wait: Wait, *, count: int = 1) -> Fitted:
-    """An image of a prompt with `count`, scaled if too large. Raises `UnfitImageError`, also if `wait` gives up."""
+    """Scales an image of a prompt with `count` images, if needed. Raises `UnfitImageError`, also if `wait` gives up."""
     kind = image_type(data)
     if why := image_refusal(data, count=count):
         raise UnfitImageError(why)

@@ -130,7 +130,7 @@ class ModelWorker:
             self.kill()
 
     def send_once_ready(self, line: bytes) -> None:
-        """As `send`, but waits until the worker is ready: one that ends before that has not got the request."""
+        """Sends a request as soon as the worker is ready; never if the worker ends before."""
         if self.is_ready:
             self.send(line)
         else:

@@ -53,7 +53,7 @@ class Run:
         session: SessionHooks | None = None,
         say: Callable[[str], None] = lambda _line: None,
     ) -> None:
-        """`say` gets lines for a person about compactions. Prompts of one session share `session`."""
+        """`say` is called with each message to the user about compaction. All prompts of a session share `session`."""
         self.options = options
         """May be replaced while the prompt runs; the next request to the model is made with the new ones."""
         self.steps = 0

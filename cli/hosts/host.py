@@ -33,8 +33,8 @@ LOOK_S = 0.3
 
 
 def run_host(flags: Mapping[str, Any]) -> int:
-    """Returns the exit status: 0 after a stop, 130 if a second signal cut it short or Ctrl-C answered a question, 1 if
-    the host cannot serve, 9 without a required extension. Raises `CommandLineError` and `OSError`."""
+    """Returns the exit status: 0 after a stop, 130 if a second signal cut the stop short or Ctrl-C ended a
+    question, 1 if the host cannot serve, 9 if it lacks a required extension. Raises `CommandLineError`, `OSError`."""
     try:
         host = make_host(flags)
     except KeyboardInterrupt:
@@ -102,7 +102,7 @@ def _tell_of_others(host: Host, others: dict[int, tuple[str, ...]]) -> None:
 
 
 def _check_files(stats: str | None, metrics: str | None, interval_s: float | None, *, openmetrics: bool) -> None:
-    """Raises `CommandLineError` for flags about files that would have no effect, or the wrong one."""
+    """Raises `CommandLineError` for flags about files that have no effect, or that name the same file."""
     if interval_s is not None and not isfinite(interval_s):
         raise CommandLineError(f"--stats-interval: {interval_s} is not a number of seconds")
     if interval_s is not None and stats is None:

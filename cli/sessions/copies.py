@@ -56,7 +56,7 @@ def import_file(
     cwd: Cwd = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the new session as a JSON object.")] = False,
 ) -> None:
-    """Copy a session from a file, of another machine or of the other zot, to a new id.
+    """Import a session as a copy with a new id, from a file of another machine or of the other zot.
 
     The copy belongs to this folder. Prints the new id.
 

@@ -41,7 +41,7 @@ def skill_list(cwd: Cwd = None, as_json: Json = False) -> None:
     Examples:
         zot skill list                                   a table
         zot skill list --json | jq -r .name              only the names
-        zot skill list --json | jq 'select(.shadowed_by)'   what another one hides
+        zot skill list --json | jq 'select(.shadowed_by)'   skills that another one hides
     """
     from cli.skills.commands import list_skills
 

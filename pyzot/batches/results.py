@@ -40,7 +40,7 @@ class LostRequests(Part):
     input_usd: float = 0.0
     """US dollars for their input, by the server's count or estimated by its size."""
     output_usd: float = 0.0
-    """US dollars for `max_tokens` of output each: the most that their replies can have cost."""
+    """Maximum, in US dollars, that their replies may have cost, with `max_tokens` of output each."""
     max_tokens: int = 0
     """Sum of `max_tokens` of the requests."""
     received: int = 0
@@ -87,8 +87,8 @@ class TaskResult(Part):
     known_cost_usd: float = 0.0
     """US dollars of the requests whose cost is known."""
     reserved_usd: float = 0.0
-    """The most US dollars that the requests of unknown cost can have cost: their input and all of their `max_tokens`,
-    as far as prices are known; 0 if the cost is known. `--reserve` says how much of it counts for the batch."""
+    """Maximum cost in US dollars of the requests of unknown cost: their input and all of their `max_tokens`, as far as
+    prices are known; 0 if the cost is known. `--reserve` says how much of it counts for the batch."""
     lost: LostRequests | None = None
     """The requests of unknown cost; null without any."""
     answers: int = 0

@@ -148,9 +148,9 @@ class ProcessTracker:
             self._used.append(leaf)
 
     def started(self, child: Child, leaf: Leaf | None = None) -> None:
-        """Tracks a child. Call it right after the child's start. The reaper is told of the child when the next one has
-        started, by `tell_reaper`, or in the next pass of the loop: a read of the identity now would wait for the kernel
-        to load the program. Until then the reaper finds the child by the token in its environment."""
+        """Tracks a child. Call it right after the child's start. The reaper learns of the child when the next one has
+        started, from `tell_reaper`, or in the next pass of the loop. Reading the identity at once would wait until
+        the kernel has loaded the program. Until then the reaper finds the child by the token in its environment."""
         if leaf is not None:
             self._leaves[child.identity] = leaf
         if not self._owns_process:

@@ -51,7 +51,7 @@ class SkipReason(msgspec.Struct, frozen=True):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the extension only waits until the user trusts it."""
+        """Whether the extension would start if the user trusted it."""
         return self.cause in (SkipCause.NEVER_SEEN, SkipCause.UNTRUSTED)
 
     @property

@@ -76,8 +76,8 @@ class TrustJudgement:
 
 
 def decide_unread(record: TrustRecord | None, env: tuple[str, ...], name: str | None = None) -> TrustState | None:
-    """Returns the state of an extension that is not trusted with any content; None if the content decides. `name` is
-    the name of the extension if its content has none."""
+    """Returns the state of an extension that is not trusted, whatever its content is; None if the content decides.
+    `name` is the extension's name; None if the content has it."""
     if record is None:
         return TrustState.NEVER_SEEN
     if name is not None and name != record.name:

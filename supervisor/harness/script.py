@@ -63,7 +63,7 @@ def lay(project: Project, beside: Path, target: Path) -> None:
 def _within(name: str) -> PurePosixPath:
     path = PurePosixPath(name)
     if not path.parts or path.is_absolute() or ".." in path.parts or "\0" in name or name.endswith("/"):
-        raise FixtureError(f"project: {name!r} is not a file within the project: a path like src/a.txt, without '..'")
+        raise FixtureError(f"project: {name!r} is not a file within the project; name one like a/b.txt, without '..'")
     return path
 
 
@@ -71,7 +71,7 @@ def _folder(name: str, beside: Path) -> Path:
     root = Path(os.path.realpath(beside))
     folder = Path(os.path.realpath(root / name)) if "\0" not in name else root
     if folder == root or not folder.is_relative_to(root):
-        raise FixtureError(f"project: {name!r} is not a folder beside the script: a path like shop, without '..'")
+        raise FixtureError(f"project: {name!r} is not a folder beside the script; name one like shop, without '..'")
     if not folder.is_dir():
         raise FixtureError(f"project: there is no folder {name!r} beside the script")
     return folder
@@ -181,7 +181,7 @@ def _parse_line(line: bytes, number: int) -> ScriptStep | ScriptHeader | None:
         raise ScriptError(f"no such member: {member!r}; {_near(member, MEMBERS)}")
     said = entry.keys() - {"note"}
     if len(said) > 1:
-        raise ScriptError(f"says {' and '.join(sorted(said))} at once; one line says one thing")
+        raise ScriptError(f"has {' and '.join(sorted(said))}; a line can have only one of them")
     if "about" in entry:
         return _parse_about(entry["about"])
     for side in Side:

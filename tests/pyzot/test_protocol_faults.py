@@ -39,7 +39,7 @@ def impatient(monkeypatch):
     ("behaviour", "said"),
     [
         ("garbage", "not a line of an engine: b'Usage: something else"),
-        ("other_json", "its first line does not answer hello: .*hello_there"),
+        ("other_json", "its first line is not the response to hello: .*hello_there"),
         ("other_version", "protocol 2; this pyzot knows only 1"),
         ("no_version", "not a line of an engine"),
     ],

@@ -48,7 +48,7 @@ STRICT_GUARDS = Flag(
     "--strict-guards", "Deny if a guard gives no verdict (crash, timeout).", SWITCH, TOOLS,
 )  # fmt: skip
 ALLOW_ASKED = Flag(
-    "--allow-asked", "Allow what guards leave to a person. Default: refuse it, since no person is asked.",
+    "--allow-asked", "Allow if a guard wants a person to decide. Default: refuse, since no person is asked.",
     SWITCH, TOOLS,
 )  # fmt: skip
 STREAM_BEFORE_GUARDS = Flag(

@@ -129,7 +129,7 @@ class HostSide:
 
     @property
     def guarded(self) -> set[str]:
-        """Points at which its guards are asked."""
+        """Events that the extension's guards decide on."""
         return {name for frame in self._said("subscribe") for name in frame.get("intercept") or ()}
 
     @property

@@ -137,8 +137,8 @@ def _locks(listing: Path) -> list[tuple[int, bytes]] | None:
 def _busy(journal: Path, pid: int | None) -> BusyError:
     who = "another process" if pid is None else f"process {pid}"
     return BusyError(
-        f"{journal.parent}: {who} runs this batch; wait for it, or end it (Ctrl-C lets its runs end; zot batch status "
-        f"{journal.parent} shows them)",
+        f"{journal.parent}: {who} runs this batch; wait until it ends, or press Ctrl-C there: then only the "
+        f"tasks that run now are finished (zot batch status {journal.parent} shows them)",
         pid,
     )
 

@@ -104,9 +104,9 @@ class Journal:
         on_failure: Callable[[str], None],
         clock: Callable[[], float] = time.time,
     ) -> Journal:
-        """Takes the folder for this process, makes what is missing of it, and reads what is there; a torn tail is cut
-        aside to `journal.torn`. `on_failure` gets the reason once if a write fails later. `clock` gives seconds since
-        1970. Raises `BusyError`, `DamagedError`, `NewerError`, `JournalError`, `FolderError`."""
+        """Locks the folder for this process, makes missing files, and reads the journal. Moves a torn tail to
+        `journal.torn`. `on_failure` is called once, with the reason, if a write fails later. `clock` returns seconds
+        since 1970. Raises `BusyError`, `DamagedError`, `NewerError`, `JournalError`, `FolderError`."""
         path = folder / JOURNAL
         try:
             make_folder(folder, 0o700)

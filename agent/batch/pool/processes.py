@@ -94,7 +94,7 @@ class RunMemory:
 
 
 def is_measurable() -> bool:
-    """Whether this system tells what a process has for itself."""
+    """Whether this system reports how much memory a process shares with no other."""
     return sys.platform == "linux"
 
 

@@ -49,10 +49,10 @@ def results(
 ) -> None:
     """Print the result of each task, in the order of the tasks.
 
-    Each line has id, status, attempt, text, usage, cost_usd, reserved_usd (the most that requests of unknown cost can
-    have cost), times and meta, see zot schema batch.result. It only reads, also while the batch runs; tasks that are
-    not done have no line. Of several RUNDIRs, such as shards of one tasks file, each task has one line; if they
-    contradict each other, nothing is printed without --prefer.
+    Each line has id, status, attempt, text, usage, cost_usd, reserved_usd (the maximum that requests of unknown cost
+    may have cost), times and meta, see zot schema batch.result. The command only reads: use it also while the batch
+    runs. Tasks that are not done have no line. Of several RUNDIRs, such as shards of one tasks file, each task has one
+    line; if they contradict each other, nothing is printed without --prefer.
 
     Exit status: 0 printed, whatever the statuses are; 1 a journal is damaged or FILE cannot be written, 2 a RUNDIR is
     no folder of a batch, they contradict each other, or misuse, 130 the reader of stdout has gone.
@@ -60,10 +60,10 @@ def results(
     Examples:
         zot batch results runs | jq -r .text                    the answers
         zot batch results runs --failed | jq -c '[.id,.reason]' what has failed, and why
-        zot batch results runs --status timeout --status error  of some statuses
+        zot batch results runs --status timeout --status error  only timeouts and errors
         zot batch results runs --format csv -o results.csv      for a spreadsheet
         zot batch results runs --format junit -o junit.xml      for a CI job
-        zot batch results part1 part2 --prefer ok               of shards together
+        zot batch results part1 part2 --prefer ok               shards, read as one batch
     """
     run_and_exit("results", lambda: _run(folders, form, status or [], prefer, failed=failed, output=output))
 

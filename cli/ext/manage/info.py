@@ -47,7 +47,7 @@ def ext_info(
 ) -> None:
     """Show all about an installed extension, without starting it.
 
-    Exit status: 0 shown, also a broken one; 1 failed; 2 usage.
+    Exit status: 0 shown, also if it is broken; 1 failed; 2 usage.
 
     Examples:
         zot ext info guard                       for a person

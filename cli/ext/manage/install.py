@@ -40,15 +40,15 @@ def ext_install(
 ) -> None:
     """Install an extension from a folder or a git repository, without running any of it.
 
-    It is copied, checked, and then put in place in one step: after a failure nothing is left. OWNER/REPO is a
-    repository on GitHub, if there is no folder of that name.
+    The extension is copied, checked, and then put in place in one step: a failure leaves nothing behind. OWNER/REPO is
+    a repository on GitHub, if there is no folder of that name.
 
     Exit status: 0 installed, 1 failed, 2 usage, 130 interrupted.
 
     Examples:
         zot ext install ./guard                                for all projects
         zot ext install ./guard --project                      for the project in this folder
-        zot ext install --link ./guard                         as it is now, and after each change
+        zot ext install --link ./guard                         a link: edits count without an update
         zot ext install https://github.com/me/guard@v1.2       a tag of a git repository
     """
 

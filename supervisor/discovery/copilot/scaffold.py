@@ -53,8 +53,8 @@ await session.log("{name} is ready", {{ ephemeral: true }});
 
 
 class ScaffoldError(Exception):
-    """Raised if nothing was written. The text is one line: the fault and what to do. With `is_usage` another name or
-    another place would work."""
+    """Raised if nothing was written. The text is one line: the fault and what to do. `is_usage` is True if another
+    name or another place would work."""
 
     def __init__(self, text: str, *, is_usage: bool = False) -> None:
         super().__init__(text)

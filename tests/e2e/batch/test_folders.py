@@ -190,7 +190,7 @@ def test_a_second_batch_on_one_folder_is_refused_and_the_first_goes_on(zot: Zot,
     with batch.start("-q") as running:
         wait_until(batch.started)
         for again in (batch.run("--redo", "all"), zot.run("batch", "retry", "runs")):
-            assert f"RUNDIR: process {running.pid} runs this batch; wait for it" in refused(again, batch)
+            assert f"RUNDIR: process {running.pid} runs this batch; wait until it ends" in refused(again, batch)
         (zot.cwd / "go").touch()
         found = running.finish()
     assert (found.status, found.stderr, found.leftovers) == (0, "", [])

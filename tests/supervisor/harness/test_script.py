@@ -52,7 +52,7 @@ def test_a_script_with_a_hello_has_its_own_handshake():
         ("[" * 2000, "not JSON: nested too deeply"),
         ("[]", "must be an object"),
         ({"hots": CALL}, "no such member: 'hots'; did you mean 'host'?"),
-        ({"host": CALL, "extension": RESULT}, "says extension and host at once"),
+        ({"host": CALL, "extension": RESULT}, "has extension and host; a line can have only one of them"),
         ({"host": {"id": "1"}}, 'host: a frame is an object with a "type"'),
         ({"host": "ping"}, 'host: a frame is an object with a "type"'),
         ({"host": {"type": "tool_calls"}}, "host: no such frame: 'tool_calls'; did you mean 'tool_call'?"),

@@ -130,7 +130,7 @@ class ServerPrompts:
             if len(current) == OFFERS or (frame.name not in self._frames and len(self._frames) == OFFERS):
                 yield Warned("prompts", f"it has more than {OFFERS} prompts; the first {OFFERS} are used")
                 return
-            current[frame.name] = self._prompts[frame.name] = _kept(element)
+            current[frame.name] = self._prompts[frame.name] = _used_members(element)
             if self._frames.get(frame.name) != frame:
                 self._frames[frame.name] = frame
                 yield frame
@@ -144,8 +144,8 @@ class ServerPrompts:
         return b'"name":%b,"arguments":%b' % (encode(prompt["name"]), encode(given))
 
 
-def _kept(prompt: dict[str, Any]) -> dict[str, Any]:
-    """Returns the members of a prompt that its use needs."""
+def _used_members(prompt: dict[str, Any]) -> dict[str, Any]:
+    """Returns only the members of a prompt that a call of the prompt needs: its name and its arguments."""
     declared = [
         {"name": name, "required": each.get("required")}
         for each in objects(prompt.get("arguments"))
