@@ -10,7 +10,7 @@ from rich.text import Text
 from wire.text import printable
 
 STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
-"""Of the level of a finding."""
+"""Styles by the level of a finding."""
 
 
 class RaisingConsole(Console):

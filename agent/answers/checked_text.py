@@ -18,7 +18,7 @@ class CheckedText(msgspec.Struct, frozen=True):
     """Whether a text fits."""
 
     text: str
-    """Of a text that fits the JSON alone, without the fence; else as it was."""
+    """The JSON alone, without the fence, if the text fits; else the text as it was."""
     answer: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     """The JSON on one line, as the model wrote it; unset if it does not fit."""
     faults: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ SIZE_LIMIT = 128 * 1024
 FAULTS_LIMIT = 10
 """Faults that the model is told."""
 BRANCHES_SHOWN = 4
-"""Of an `anyOf` or `oneOf` that the value does not fit."""
+"""Number of branches shown of an `anyOf` or `oneOf` that the value does not fit."""
 ALL_FAULTS_LIMIT = 32 * 1024 * 1024
 """Bytes of the text, times those of the schema or of the text, whichever is larger. Beyond this limit only the first
 fault is named: the validator collects all faults at once, each with a copy of the wrong value."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agent.batch.reserve import Spent
 
 BYTES_PER_TOKEN = 2
-"""Of a request, at least: text has three to four, so a request is never thought to be smaller than it is."""
+"""Minimum for a request: text has three to four, so a request is never thought to be smaller than it is."""
 
 
 class LimitStop(NamedTuple):

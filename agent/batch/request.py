@@ -34,7 +34,7 @@ class BatchRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Further attempts of a task whose status is retryable."""
     workspace: Workspace = "shared"
     task_timeout: float | None = None
-    """Of a run whose task has no `timeout_s`."""
+    """Seconds for a run whose task has no `timeout_s`."""
     task_max_cost_usd: float | None = None
     run_memory: int | None = None
     """Bytes that the processes of one run may have for themselves."""
@@ -83,7 +83,7 @@ class BatchView(msgspec.Struct, frozen=True):
 
     tasks: int
     statuses: Mapping[str, int]
-    """Of the tasks that are done, earlier starts included."""
+    """Number of tasks that are done, by status, earlier starts included."""
     waiting: int
     """Tasks that have not begun."""
     runs: tuple[RunView, ...]
@@ -95,18 +95,18 @@ class BatchView(msgspec.Struct, frozen=True):
     is_paused_by_user: bool
     is_draining: bool
     usage: Usage
-    """Of all attempts of this start, those that run included."""
+    """Use of all attempts of this start, also of those under way."""
     known_cost_usd: float
     has_unknown_cost: bool
     reserved_usd: float
-    """Of all starts, by the rule of `--reserve`."""
+    """US dollars reserved by all starts, by the rule of `--reserve`."""
     tokens_per_minute: float
     """Over the last minute."""
     elapsed_s: float
     eta_s: float | None
     """None until enough tasks have ended to tell."""
     memory_bytes: int
-    """Of all runs, the template and the model workers."""
+    """Memory of all runs, the template and the model workers, in bytes."""
     rate_limited: int
 
 

@@ -78,7 +78,7 @@ class Spent(msgspec.Struct, frozen=True):
 
     usage: Usage = Usage()
     known_usd: float = 0.0
-    """Of the requests whose cost is known."""
+    """US dollars of the requests whose cost is known."""
     reserved_usd: float = 0.0
     """As much as the others count by the rule of `--reserve`."""
     is_known: bool = True

@@ -35,11 +35,11 @@ class Tally:
     def __init__(self, now: float) -> None:
         self.began = now
         self.statuses: dict[str, int] = {}
-        """Of the tasks of this batch that are done, earlier starts included."""
+        """Number of tasks of this batch that are done, by status, earlier starts included."""
         self.ended = 0
         """Tasks that were done in this start."""
         self.failures = 0
-        """Of these, those that are not `ok`."""
+        """Number of these that are not `ok`."""
         self.retried = 0
         self._tokens: deque[tuple[float, int]] = deque()
         self._before = Spent()

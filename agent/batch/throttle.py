@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 TOKENS_PER_BYTE = 0.3
 """Input tokens by the size of a request, before answers tell."""
 OUTPUT_TOKENS = 500.0
-"""Of a reply, before replies tell."""
+"""Tokens of a reply, until replies have come."""
 LEARNED = 0.2
 """The weight of the last answer in what is learned from answers."""
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 60.0
 """After a refusal without Retry-After; doubled with each refusal until an answer comes."""
 ROUNDING = 1e-6
-"""Of a request or a token: sums of floats are not exact."""
+"""Tolerance in requests or tokens: sums of floats are not exact."""
 SHORTEST_WAIT_S = 0.01
 FIRST = 8
 """Open requests before the first answer."""

@@ -23,7 +23,7 @@ MEMORY = 2 << 30
 """Bytes of address space."""
 CPU_S = 30
 QUALITIES = (85, 70)
-"""Of a JPEG, the better one first."""
+"""Qualities of a JPEG, the better one first."""
 SMALLER = 0.75
 """Factor of the sides, again and again, until the image has few enough bytes."""
 

@@ -13,7 +13,7 @@ class BusyError(JournalError):
     def __init__(self, text: str, pid: int | None) -> None:
         super().__init__(text)
         self.pid = pid
-        """Of the other process; None if that is not known."""
+        """The pid of the other process; None if unknown."""
 
 
 class DamagedError(JournalError):

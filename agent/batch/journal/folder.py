@@ -41,7 +41,7 @@ VERSION = 1
 BATCH = "batch.json"
 OWN_FOLDERS = frozenset({"runs", "diffs", "workspaces"})
 OWN_NAMES = OWN_FOLDERS | {BATCH, "tasks.jsonl", JOURNAL, "journal.torn", "journal.lock", "results.jsonl", "batch.log"}
-"""Of a batch folder; other files in it are left alone."""
+"""Names of the batch's own files; other files in its folder are left alone."""
 
 
 class BatchFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class BatchFile(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["zot batch"] = "zot batch"
     v: int = VERSION
     version: str
-    """Of zot, which made the folder."""
+    """Version of zot that made the folder."""
     created: str
     """RFC 3339, UTC."""
     tasks: int

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
-"""Of a file system that has no locks."""
+"""Errors of a file system that has no locks."""
 LISTING = Path("/proc/locks")
 UNKNOWN_PID: Callable[[], int | None] = lambda: None  # noqa: E731
 

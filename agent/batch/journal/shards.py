@@ -131,7 +131,7 @@ class BatchResults:
         """Ids of the tasks without one."""
 
     def history(self, task: str) -> TaskHistory:
-        """Of a task in `done`, in the folder whose outcome counts."""
+        """The history of a task in `done`, in the folder whose outcome counts."""
         return self.shards[self._chosen[task]].state.tasks[task]
 
     def folder_of(self, task: str) -> RunFolder:
@@ -179,7 +179,7 @@ class BatchResults:
         return [self.shards[number].folder for number in sorted(numbers)]
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Of the tasks in `done`; of several folders each `diff` as an absolute path. Raises `JournalError`."""
+        """The outcomes of the tasks in `done`; with several folders, each `diff` is absolute. Raises `JournalError`."""
         for line, shard in self._lines(_finished):
             outcome: Outcome = line.outcome
             if outcome.diff and len(self.shards) > 1:

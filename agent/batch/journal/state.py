@@ -31,13 +31,13 @@ class TaskHistory(msgspec.Struct, gc=False):
     reopened_at: int = 0
     """`attempts` when it was reopened last. A result of these attempts stands until a later one has started."""
     status: TaskStatus | None = None
-    """Of the final outcome; None while the task is not done."""
+    """Status of the final outcome; None while the task is not done."""
     attempt: int = 0
     """The attempt of the final outcome."""
     offset: int = -1
     """Byte of the journal where the line of the final outcome begins."""
     digest: str = ""
-    """Of the task as it was when the final attempt ran; while it is not done, when the last attempt started."""
+    """Digest of the task as it was at its final attempt; while it is not done, at the start of its last attempt."""
 
     @property
     def is_done(self) -> bool:
@@ -55,9 +55,9 @@ class BatchState:
         self.tasks: dict[str, TaskHistory] = {}
         """By id; without those that have no line."""
         self.known_cost_usd = 0.0
-        """Of all requests whose cost is known."""
+        """US dollars of all requests whose cost is known."""
         self.reserve = Reserve()
-        """Of the other requests."""
+        """The reserve for the other requests."""
         self.unknown_costs = 0
         """Attempts whose cost is not known."""
         self.attempts = 0
@@ -70,7 +70,7 @@ class BatchState:
         self.opened: Opened | None = None
         """The last start of the batch."""
         self.starts = 0
-        """Of the batch."""
+        """Number of starts of the batch."""
         self.closed: Closed | None = None
         """How the last start ended; None if it was killed, or has not ended yet."""
         self._input = self._output = self._cache_read = self._cache_write = 0
@@ -82,7 +82,7 @@ class BatchState:
 
     @property
     def cost_usd(self) -> float | None:
-        """Of all attempts that have ended. None if that of one of them is not known."""
+        """US dollars of all attempts that have ended; None if the cost of one of them is unknown."""
         return None if self.unknown_costs else self.known_cost_usd
 
     def spent(self, rule: Rule, more: Lost = NOTHING) -> Spent:

@@ -42,7 +42,7 @@ NO_LOCKS_NOTE = "the file system has no locks: {} marks the folder as in use; an
 
 
 class JournalState(Enum):
-    """Of a `Journal`."""
+    """The state of a `Journal`."""
 
     OPEN = "open"
     FAILED = "failed"
@@ -92,7 +92,7 @@ class Journal:
         self._is_unsafe = False
         """Whether bytes were written that are not synced."""
         self._timer: Timer | None = None
-        """Of the next flush."""
+        """The timer of the next flush."""
         self._is_flushing = False
 
     @classmethod
@@ -274,7 +274,7 @@ class Journal:
 
 
 def _last_pid(path: Path, fd: int) -> int | None:
-    """Of the process that has opened the journal last."""
+    """The pid of the process that has opened the journal last."""
     try:
         opened = read_journal(path, fd).state.opened
     except JournalError:

@@ -38,7 +38,7 @@ NAMED = 5
 FAILED, CHANGED, ALL = "failed", "changed", "all"
 CUT_OFF = "the batch process ended in the middle of it"
 OVERHEAD_TOKENS = 2_000
-"""Of the system prompt and the built-in tools in a first request, which no event shows."""
+"""Tokens of the system prompt and the built-in tools in a first request, which no event shows."""
 _UNHEARD = frozenset({"connection", "dropped", "timeout", "worker"})
 """Kinds of failures after which the events do not show whether the server has worked for the request."""
 _SENT = (b'{"type":"user_message"', b'{"type":"tool_result"')
@@ -55,7 +55,7 @@ class Opening(msgspec.Struct, frozen=True):
     again: tuple[str, ...]
     """The tasks that are done and run again."""
     digests: dict[str, str]
-    """Of each task to run."""
+    """The digest of each task to run."""
     notices: list[str]
     """Lines for the user."""
 

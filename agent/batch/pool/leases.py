@@ -40,7 +40,7 @@ class LeaseState(Enum):
 
 
 class RunCounters(msgspec.Struct):
-    """Of one run."""
+    """Counters of one run."""
 
     requests: int = 0
     """Sent to the provider; one that was refused for a rate limit counts again."""
@@ -137,7 +137,7 @@ class ModelAccount(NamedTuple):
 
     base_url: str
     fingerprint: str
-    """Of the credential: equal for equal ones, and says nothing of it. "" for none."""
+    """Fingerprint of the credential: equal for equal ones, and says nothing of it. "" for none."""
     family: str
 
 

@@ -271,7 +271,7 @@ class Processes:
         return ()
 
     def memory_bytes(self, others: Iterable[int]) -> int:
-        """Of the template and these other processes."""
+        """Memory of the template and these other processes, in bytes."""
         return sum(memory.uss(pid) or 0 for pid in (*self.spared(), *others)) if is_measurable() else 0
 
     def close(self, others: Sequence[Stoppable] = ()) -> None:

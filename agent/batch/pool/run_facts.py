@@ -203,7 +203,7 @@ class RunClock:
             self._paused_at = None
 
     def pause_s(self, now: float) -> float:
-        """Of the pause that goes on; 0 if there is none."""
+        """Seconds since the pause under way began; 0 without a pause."""
         return 0.0 if self._paused_at is None else now - self._paused_at
 
     def paused_s(self, now: float) -> float:

@@ -41,7 +41,7 @@ EXIT_S = 15.0
 
 
 class RunLife(Enum):
-    """Of a `RunProcess`."""
+    """The state of a `RunProcess`."""
 
     NEW = "new"
     ALIVE = "alive"
@@ -116,7 +116,7 @@ class RunProcess:
         self._others: set[Identity] = set()  # descendants that were seen when the run was killed
         self._timeout: Timer | None = None
         self._patience: Timer | None = None
-        """Of the next thing that the run must do by itself."""
+        """The timer of the next thing that the run must do by itself."""
 
     # --- what it does ---------------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 TOKEN = "rehearsal"  # noqa: S105  (the mark of its processes)
 USAGE = {"input": 1, "output": 1, "cache_read": 0, "cache_write": 0}
 CALLS = ({"name": "bash", "args": '{"command":"true"}'},)
-"""Of the first replies, one each; the last one calls nothing."""
+"""Calls of the first replies, one each; the last reply calls nothing."""
 
 
 class RehearsalError(Exception):

@@ -64,7 +64,7 @@ class Digests:
             self._files["mcp_configs"] = named
         self._settings: dict[tuple[str, ...], bytes] = {}
         self.settings = hashlib.sha256(self._settings_without(())).hexdigest()[:SIGNS]
-        """Of all flags that change a run."""
+        """Digest of all flags that change a run."""
 
     def of(self, task: Task) -> str:
         """Of the task, the content of the files that it names, and the flags that it does not take the place of. Equal

@@ -28,7 +28,7 @@ class TreeEntry(NamedTuple):
     disk: int
     """Bytes that it takes on the disk."""
     target: str
-    """Of a link; empty for all else."""
+    """Target of a link; empty for all else."""
 
     @property
     def is_folder(self) -> bool:

@@ -31,7 +31,7 @@ class BatchPhase(Enum):
 
 
 class OpenTaskState(Enum):
-    """Of a task without a final outcome; one with an outcome has a `TaskStatus`."""
+    """State of a task without a final outcome; one with an outcome has a `TaskStatus`."""
 
     RUNNING = "running"
     INTERRUPTED = "interrupted"
@@ -156,17 +156,17 @@ class BatchFigures(msgspec.Struct, kw_only=True):
     """All that the page of a batch shows."""
 
     name: str
-    """Of the folder, or the folders."""
+    """Name of the folder, or of the folders."""
     results: BatchResults
     """Where the attempts of the tasks are, by their numbers."""
     phase: BatchPhase
     closed: str = ""
     """Why the last batch process has ended: a word of `wire.batch.journal_lines.Closed`."""
     version: str = ""
-    """Of zot, which began it last."""
+    """Version of zot that began the batch last."""
     starts: int = 0
     jobs: int = 0
-    """Of the last start."""
+    """The jobs of the last start."""
     began: float | None = None
     """The first line, unix."""
     tasks: list[TaskFigures]

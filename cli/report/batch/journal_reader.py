@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from wire.batch.outcome import Outcome
 
 PHASES = (BatchPhase.RUNNING, BatchPhase.KILLED, BatchPhase.ENDED, BatchPhase.NOT_BEGUN)
-"""Of several folders the first of these is the phase of the batch."""
+"""Phases by precedence: the batch of several folders has the first of these that one of its folders has."""
 SANE = 10**15
 """The highest number that is believed. Sums of higher ones could be infinite, and a page could not be computed."""
 
@@ -143,7 +143,7 @@ class _JournalFold:
         self.shards: list[Shard] = []
         self.phases: list[BatchPhase] = []
         self.version = ""
-        """Of `batch.json`, for a batch that has not begun."""
+        """Version in `batch.json`, for a batch that has not begun."""
         self.workload = Workload()
         self.extensions: dict[str, ExtensionUse] = {}
         self.notes: list[str] = []

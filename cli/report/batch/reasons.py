@@ -36,7 +36,7 @@ class ReasonGroup(msgspec.Struct):
     """As it was, if it is the same for all; else with `…` for what differs. Empty if none was given."""
     tasks: list[TaskFigures]
     error_kind: str = ""
-    """Of the failed request to the model, if that was the reason."""
+    """Kind of the failed request to the model, if that was the reason."""
 
 
 def normalize(reason: str, task: str = "") -> str:

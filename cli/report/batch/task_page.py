@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from wire.batch.outcome import CommandEnd, Outcome
 
 PAGE_CHARACTERS = 200_000
-"""Of the conversations of one page, before they are escaped."""
+"""Maximum characters of the conversations on one page, before they are escaped."""
 PROMPT_CHARACTERS = 32 * 1024
 RESULT_CHARACTERS = 64 * 1024
 META_CHARACTERS = 8 * 1024
@@ -39,7 +39,7 @@ class TaskPage(msgspec.Struct, kw_only=True):
     prompt: str = ""
     """Empty if it is not known."""
     outcome: Outcome | None = None
-    """Of the attempt that is shown first, if it has ended."""
+    """Outcome of the attempt that is shown first, if it has ended."""
     conversations: list[tuple[int, AttemptConversation]] = []
     """Number and events of some attempts; the one that is shown first comes first."""
     stderr: str = ""

@@ -35,7 +35,7 @@ class Pauses(NamedTuple):
     reason: str
     times: int
     seconds: float
-    """Of all runs together."""
+    """Seconds of all runs together."""
 
 
 class Workload:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 NAME_CHARACTERS = 80
-"""Of a text that names something."""
+"""Maximum characters of a text that names something."""
 
 
 class TableColumn(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ class TableColumn(msgspec.Struct, frozen=True):
 class Cell(msgspec.Struct, frozen=True, gc=False):
     label: str
     value: float | None = None
-    """Of a number: rows are sorted by it. None if it is not known."""
+    """The value of a number: rows are sorted by it. None if unknown."""
     style: str = ""
     """`bad` or `zero` of a number; of a text, the style of a state."""
     link: str = ""
