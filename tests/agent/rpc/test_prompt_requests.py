@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 
 import pytest
 
 from agent.model.provider import ProviderUnavailable
 from agent.run.compaction import HEADING
 from tests.support.extension_folder import folder
+from tests.support.patience import PATIENCE_S
 from tests.support.rpc_client import serve
 from tests.support.scripted_model import BEGUN, SILENT, ScriptedModel, says
 from wire.exit_codes import Status
@@ -241,6 +243,12 @@ def test_an_abort_drops_what_was_not_delivered(tmp_path):
 
 
 def test_without_a_running_prompt_a_message_is_refused(tmp_path):
+    asked = threading.Event()
+
+    def never_reply():
+        asked.set()
+        return SILENT
+
     def script(client):
         early = client.ask("steer", message="b")
         assert (early["error"], early["code"]) == ("no prompt runs; send the message with prompt", "no_prompt")
@@ -251,9 +259,10 @@ def test_without_a_running_prompt_a_message_is_refused(tmp_path):
         assert "images[0].data: not base64" in client.ask("steer", images=bad)["error"]
         ask_with_messages(client)
         client.ask("compact")
+        assert asked.wait(PATIENCE_S), "the compaction runs once it has asked the model"
         meanwhile = client.ask("steer", message="b")
         assert meanwhile["error"] == "a compaction runs, and no prompt; send the message with prompt"
         assert meanwhile["code"] == "no_prompt"
         client.ask("abort")
 
-    serve(tmp_path, ScriptedModel(SILENT), script)
+    serve(tmp_path, ScriptedModel(never_reply), script)
