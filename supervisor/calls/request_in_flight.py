@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from supervisor.extension.connection.pending_requests import TIMES_AT_MOST
 from supervisor.loop.future import Failure
 
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from supervisor.extension.connection.pending_requests import PendingRequests
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop, Timer
-
-TIMES_AT_MOST = 10
-"""Maximum duration of a call that keeps reporting progress, as a multiple of its time limit."""
 
 
 def end_after_progress(progressed_at: float, asked_at: float, timeout_s: float) -> float:

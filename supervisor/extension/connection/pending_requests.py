@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 PROGRESS_BURST = 50
 PROGRESS_PER_SECOND = 20.0
+TIMES_AT_MOST = 10
+"""Maximum duration of a call that keeps reporting progress, as a multiple of its time limit."""
 PROGRESS_LENGTH = 4096
 """Maximum number of characters of a progress message that are passed on."""
 POSSIBLE_ANSWERS = frozenset({None, "tool_result", "event_intercept_response", "command_response"})
@@ -163,7 +165,7 @@ class PendingRequests:
             return
         reason = f"no answer within {timeout_s:g} s"
         if pending.progressed_at is not None:
-            reason += " of its last report of progress, or ten times that in all"
+            reason = f"no progress for {timeout_s:g} s, or more than {TIMES_AT_MOST * timeout_s:g} s in all"
         for call_id, other in self.pending.items():
             if other is pending:
                 del self.pending[call_id]
