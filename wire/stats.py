@@ -46,6 +46,7 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     uptime_s: float | None
     """Seconds since the start of its oldest running worker; null if none runs."""
     restarts: int
+    """Number of times that it became ready again after an end; starts that fail are not counted."""
     exits: int
     """Number of its processes that ended for any reason: crashes, and stops in good order."""
     exit_status: str | None
