@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 
@@ -48,9 +49,9 @@ def test_an_observer_of_an_interrupted_run_hears_of_the_end(zot):
 
 
 SLOW_GUARD = """
-import json, sys, time
+import json, sys
 def send(**frame): print(json.dumps(frame), flush=True)
-time.sleep(float(sys.argv[1]))
+open(sys.argv[1]).close()
 send(type="hello", name="slow")
 send(type="subscribe", intercept=["tool_call"])
 send(type="ready")
@@ -64,8 +65,17 @@ for line in sys.stdin:
 
 
 def test_a_guard_that_is_slow_to_start_still_judges_the_first_call(zot, server):
-    server.add(tool_reply([("bash", {"command": "touch made"})]), text_reply("Done."))
-    ext = folder(zot.folder, "slow", [sys.executable, "-I", "-S", "-c", SLOW_GUARD, "1"])
+    gate = zot.folder / "gate"
+    os.mkfifo(gate)
+
+    def first_reply(_request):
+        """The guard starts to speak once the model has been asked."""
+        server.otherwise = lambda _request: text_reply("Done.")
+        gate.open("w").close()
+        return tool_reply([("bash", {"command": "touch made"})])
+
+    server.otherwise = first_reply
+    ext = folder(zot.folder, "slow", [sys.executable, "-I", "-S", "-c", SLOW_GUARD, str(gate)])
     outcome = zot.run("--json", "--base-url", server.base_url, "-e", ext, "go").check(Status.OK)
     assert not (zot.cwd / "made").exists()
     assert outcome.tool_texts() == ["too dangerous"]
