@@ -102,7 +102,7 @@ class SupervisorSource(StartingSource):
         return self._supervisor.begin_call(owned, args, called, on_progress)
 
     def invoke(self, name: str, args: str, done: Callable[[frames.CommandResponse], None]) -> Cancellable:
-        owned = self._supervisor.registrations.commands().get(name)
+        owned = self._supervisor.registrations.find_command(name)
         if owned is None:
             gone = frames.CommandResponse("", error="no running extension has this command now")
             return self._soon(lambda: done(gone))
