@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Parts = dict[str, set[str] | None]
 """Classes by the file that defines them; None for all of the file."""
+FRAMES: Parts = {"wire/frames/extension_frames.py": None, "wire/frames/host_frames.py": None}
 EVENT_PARTS: Parts = {"wire/events/parts.py": None}
 RPC_PARTS: Parts = {"wire/dialects/host_calls.py": {"ModelInfo", "ToolInfo"}, "wire/control.py": {"CommandInfo"}}
 """Parts of rpc responses that other protocols have, too."""
@@ -52,7 +53,7 @@ def _pages() -> dict[str, str]:
         "cli.md": _cli(),
         "exit-codes.md": _exit_codes(),
         "events.md": _structs("wire/events/records.py", "The event stream", base="Record", parts=EVENT_PARTS),
-        "protocol.md": _structs("wire/frames/definitions.py", "Frames of the extension protocol", base="Frame"),
+        "protocol.md": _structs("wire/frames/parts.py", "Frames of the extension protocol", base="Frame", parts=FRAMES),
         "stats.md": _structs("wire/stats.py", "Stats lines", base=None),
         "control.md": _structs("wire/control.py", "Messages of the control socket", base="Message"),
         "rpc-requests.md": _structs("wire/rpc/requests.py", "Requests of an rpc client", base="Request"),

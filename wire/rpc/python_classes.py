@@ -48,14 +48,8 @@ HOST_ANSWERS = {
         "ExtensionStatus",
         "ReloadOutcome",
     ),
-    "frames/definitions.py": (
-        "ContentBlock",
-        "ToolResult",
-        "Panel",
-        "CommandResponse",
-        "ModifiedResult",
-        "InterceptResponse",
-    ),
+    "frames/parts.py": ("ContentBlock", "Panel", "ModifiedResult"),
+    "frames/extension_frames.py": ("ToolResult", "CommandResponse", "InterceptResponse"),
 }
 """Classes that the methods of a host return; `ExtensionStats` is one of them, too."""
 BATCH = {
