@@ -160,6 +160,7 @@ class Server:
 
         def job() -> None:
             answer = work()
+            context.answered = True
             self._calls.pop(context.id, None)
             try:
                 self._send({"type": kind, "id": context.id, **answer})

@@ -41,10 +41,12 @@ class ToolCalls:
         from concurrent.futures import Future
 
         context = current.get()
-        _check(name, args, context, host)
+        _check(name, args, context is GUARD, host)
+        if not isinstance(context, CallContext) or context.answered:
+            context = None
         call_id = str(next(self._numbers))
         frame = {"type": "call_tool", "id": call_id, "name": name, "args": args or {}}
-        if isinstance(context, CallContext):
+        if context is not None:
             context.raise_if_cancelled()
         if isinstance(context, ToolContext):
             frame["parent_id"] = context.id
@@ -64,7 +66,7 @@ class ToolCalls:
                 send({"type": "call_tool_cancel", "id": call_id})
 
         answer.add_done_callback(done)
-        if isinstance(context, CallContext):
+        if context is not None:
             context.on_cancel(lambda: self._cancel(call_id))
         return answer
 
@@ -87,13 +89,13 @@ class ToolCalls:
             answer.cancel()
 
 
-def _check(name: object, args: object, context: object, host: HostInfo) -> None:
+def _check(name: object, args: object, in_guard: bool, host: HostInfo) -> None:
     """Raises `TypeError` for arguments of a wrong type, and `RuntimeError` where no tool can be called."""
     if not isinstance(name, str) or not name:
         raise TypeError(f"call_tool() takes the name of a tool, not {name!r}")
     if args is not None and not isinstance(args, dict):
         raise TypeError(f"call_tool({name!r}): the arguments are a dict, not {type(args).__name__}")
-    if context is GUARD:
+    if in_guard:
         raise RuntimeError(f"call_tool({name!r}): a guard cannot call tools, as such a call waits for guards")
     if "call_tool" not in host.capabilities:
         raise RuntimeError(f"call_tool({name!r}): this host calls no tools for extensions")

@@ -66,6 +66,29 @@ def test_handlers_call_tools_of_the_host_a_tool_as_a_part_of_its_own_call(ext: E
         assert by_type(host, "hello")[0]["capabilities"] == ["commands", "tools", "events", *ext.registry.capabilities]
 
 
+def test_work_that_outlives_its_call_is_no_longer_a_part_of_it(ext: Extension):
+    tasks: list[asyncio.Task[Any]] = []
+
+    @ext.tool
+    async def later() -> None:
+        tasks.append(asyncio.create_task(ahead(asyncio.Event())))
+
+    async def ahead(go: asyncio.Event) -> None:
+        gates.append((asyncio.get_running_loop(), go))
+        await go.wait()
+        await ext.call_tool_async("read")
+
+    gates: list[Any] = []
+    with Harness(ext, host_tools={"read": lambda args: "x"}) as host:
+        host.call_tool("later")
+        host.call_tool("later")  # the first task has run up to its gate by now
+        loop, go = gates[0]
+        loop.call_soon_threadsafe(go.set)
+        host.wait_for(lambda: by_type(host, "call_tool"), "the call")
+        assert "parent_id" not in by_type(host, "call_tool")[0]
+        loop.call_soon_threadsafe(tasks[1].cancel)
+
+
 def test_a_result_has_blocks_and_says_whether_it_failed_or_was_cut(ext: Extension):
     found: list[Result] = []
 
