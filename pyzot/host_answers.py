@@ -158,12 +158,8 @@ class ContentBlock(Part):
     text: str | None = None
     mime_type: str | None = None
     data: str | None = None
-
-
-class ToolAnswer(Part):
-    _parts: ClassVar[dict[str, str]] = {"content": "ContentBlock[]"}
-    content: tuple[ContentBlock, ...] | None = None
-    is_error: bool | None = None
+    format: str | None = None
+    """`markdown`: how a screen may show the text. The model gets the text as it is."""
 
 
 class Panel(Part):
@@ -174,6 +170,25 @@ class Panel(Part):
     footer: str | None = None
 
 
+class ModifiedResult(Part):
+    """A result that the model gets instead of the tool's."""
+
+    _parts: ClassVar[dict[str, str]] = {"content": "ContentBlock[]"}
+    content: tuple[ContentBlock, ...]
+    is_error: bool | None = None
+    """None or null: as in the tool's result."""
+
+
+class ToolAnswer(Part):
+    _parts: ClassVar[dict[str, str]] = {"content": "ContentBlock[]", "activate_tools": "plain[]"}
+    content: tuple[ContentBlock, ...] | None = None
+    is_error: bool | None = None
+    activate_tools: tuple[str, ...] | None = None
+    """Deferred tools of this extension that the model is offered from the next request on."""
+    structured_content: Any = None
+    """The result as JSON, for programs. The model gets `content`."""
+
+
 class CommandAnswer(Part):
     _parts: ClassVar[dict[str, str]] = {"open_panel": "Panel"}
     action: str | None = None
@@ -182,15 +197,9 @@ class CommandAnswer(Part):
     display: str | None = None
     open_panel: Panel | None = None
     error: str | None = None
-
-
-class ModifiedResult(Part):
-    """A result that the model gets instead of the tool's."""
-
-    _parts: ClassVar[dict[str, str]] = {"content": "ContentBlock[]"}
-    content: tuple[ContentBlock, ...]
-    is_error: bool | None = None
-    """None or null: as in the tool's result."""
+    tool_name: str | None = None
+    """With the action `tool_prompt`: the tool whose result goes with the prompt."""
+    tool_args: Any = None
 
 
 class Verdict(Part):
@@ -220,3 +229,5 @@ class Verdict(Part):
     """For `error`: a note for the user."""
     session_summary: str | None = None
     """For `session_end`: a text that is kept with the session."""
+    system_prompt: str | None = None
+    """For `before_agent_start`: the whole new system prompt; "" removes it, null leaves it unchanged."""

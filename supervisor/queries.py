@@ -108,7 +108,7 @@ def status(supervisor: Supervisor, name: str) -> ExtensionStatus:
         limit_action=extension.limits.action or "restart",
         pending_requests=tuple(_pending_request(pending, pid, now) for pending, pid in asked[:PENDING_LIMIT]),
         tools=tuple(extension.tools),
-        commands=tuple(extension.commands),
+        commands=extension.registry.command_names,
         guards=tuple(sorted(extension.guards)),
         observes=tuple(sorted(extension.observes)),
         folder=valid_text(str(found.place)),

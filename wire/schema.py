@@ -36,7 +36,9 @@ def definitions() -> dict[str, tuple[Any, str]]:
     for direction, union in (("from-extension", frames.FromExtension), ("from-host", frames.FromHost)):
         found[f"frame.{direction}"] = (union, f"any frame {direction.replace('-', ' ')}")
         for cls in union.__args__:
-            found.setdefault(f"frame.{_tag(cls)}", (cls, f"frame {_tag(cls)}"))
+            published, _ = found.setdefault(f"frame.{_tag(cls)}", (cls, f"frame {_tag(cls)}"))
+            if published is not cls:  # both sides say a frame of this type
+                found[f"frame.{_tag(cls)}.{direction}"] = (cls, f"frame {_tag(cls)} {direction.replace('-', ' ')}")
     found["event"] = (events.AnyRecord, "any record of the event stream")
     for cls in events.AnyRecord.__args__:
         found[f"event.{_tag(cls)}"] = (cls, f"record {_tag(cls)}")

@@ -1,4 +1,4 @@
-"""Error texts for unknown names, with the nearest known ones."""
+"""Error texts for unknown names, with the nearest known ones; when two names of commands are the same."""
 
 from __future__ import annotations
 
@@ -55,6 +55,12 @@ def not_one_of(name: str, known: Collection[str]) -> str:
 def letters(name: str) -> str:
     """Returns the lower-case letters of a name: `onFailure`, `on-failure` and `ON_FAILURE` are all `onfailure`."""
     return "".join(character for character in name.casefold() if character.isalnum())
+
+
+def command_key(name: str) -> str:
+    """Returns the key under which a command is found: its name in lower case, letter by letter as zot does. So
+    `Straße` and `STRASSE` are two commands, `İ` and `i` are one."""
+    return name.lower() if name.isascii() else "".join(letter.lower()[0] for letter in name)
 
 
 def _nearest(name: str, known: Collection[str], count: int) -> list[str]:

@@ -22,6 +22,7 @@ from supervisor.home.runtime_dir import runtime_dir
 from supervisor.reload.reloader import Reloader
 from supervisor.supervisor import Supervisor
 from wire.dialects.table import find_dialect
+from wire.suggestions import command_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -240,7 +241,7 @@ def is_owner_known(command: str, extensions: Iterable[Extension]) -> bool:
     """Whether an extension has registered the command, and every extension before it has started or failed. If two
     register the same command, the first in the order of the guards runs it, even if a later one was faster."""
     for extension in extensions:
-        if extension.is_up and command in extension.commands:
+        if extension.is_up and command_key(command) in extension.commands:
             return True
         if not extension.is_settled:
             return False

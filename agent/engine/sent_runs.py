@@ -198,7 +198,7 @@ class SentRuns:
         return ran
 
     def _owner_of(self, command: Invocation) -> str:
-        owned = self._engine.supervisor.registrations.commands().get(command.name)
+        owned = self._engine.supervisor.registrations.find_command(command.name)
         return "" if owned is None else owned.owner.name
 
 

@@ -193,12 +193,12 @@ class RequestHandler:
 
     def _run_command(self, request: requests.RunCommand) -> object:
         name = request.name.removeprefix("/")
-        commands = self._engine.supervisor.registrations.commands()
-        if name not in commands:
+        registrations = self._engine.supervisor.registrations
+        if (owned := registrations.find_command(name)) is None:
             more = "; extensions are still starting" if self.is_starting else ""
-            raise RequestRefusedError(no_such("command", f"/{name}", [f"/{known}" for known in commands]) + more)
+            known = [f"/{each}" for each in registrations.commands()]
+            raise RequestRefusedError(no_such("command", f"/{name}", known) + more)
         self._refuse_if_too_many()
-        owned = commands[name]
         self.commands_running += 1
         self.commands_begun += 1
 

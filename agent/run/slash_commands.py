@@ -83,16 +83,18 @@ class SlashCommands:
         supervisor, registrations = self._supervisor, self._supervisor.registrations
         starting = [extension for extension in supervisor.extensions if not extension.is_settled]
         latest = max((extension.started_at + extension.start_s for extension in starting), default=0.0)
-        self._event_writer.wait(lambda: asked.name in registrations.commands() or supervisor.is_settled, latest)
+        self._event_writer.wait(
+            lambda: registrations.find_command(asked.name) is not None or supervisor.is_settled, latest
+        )
         if self._abort.is_requested():
             return self._abort_result()
-        owned = registrations.commands().get(asked.name)
+        owned = registrations.find_command(asked.name)
         if owned is None:
             absent = [*_start_failures(supervisor), *_skip_reasons(self._skipped)]
             reason = unknown_command(asked.name, list(registrations.commands()), absent)
             return CommandResult(status=Status.ERROR, reason=f"{reason}; {AS_TEXT}")
         extension = valid_text(owned.owner.name)
-        self._event_writer.emit(events.Command(extension, asked.name, asked.args))
+        self._event_writer.emit(events.Command(extension, owned.command.name, asked.args))
         try:
             answer = self._ask(asked)
         except KeyError:  # a reload has removed the command while the run waited for a slow reader
@@ -106,7 +108,7 @@ class SlashCommands:
 
     def _ask(self, asked: Invocation) -> CommandAnswer:
         answers: list[CommandAnswer] = []
-        owned = self._supervisor.registrations.commands()[asked.name]
+        owned = self._supervisor.registrations.command(asked.name)
         under_way = self._supervisor.begin_command(owned, asked.args, answers.append)
         self._wait(lambda: bool(answers))
         if not answers:

@@ -10,7 +10,7 @@ import msgspec
 from supervisor.extension.restart import EndCause
 from supervisor.registry.definition_size import size_warning
 from supervisor.registry.registration import EMPTY_SCHEMA, Tool
-from wire.suggestions import UnknownNameError
+from wire.suggestions import UnknownNameError, command_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -69,22 +69,31 @@ class MergedRegistrations:
         return owned.owner if owned else None
 
     def commands(self) -> dict[str, OwnedCommand]:
-        """The slash commands of extensions that are up. A name belongs to the first extension in guard order."""
+        """The slash commands of extensions that are up, by their registered names. A name belongs to the first
+        extension in guard order, in whatever case the others write it."""
+        return {owned.command.name: owned for owned in self._commands().values()}
+
+    def command(self, name: str) -> OwnedCommand:
+        """The slash command of that name in any case. Raises `UnknownNameError`."""
+        if (owned := self.find_command(name)) is None:
+            raise UnknownNameError("command", name, self.commands())
+        return owned
+
+    def find_command(self, name: str) -> OwnedCommand | None:
+        """As `command`. None if there is no such command."""
+        return self._commands().get(command_key(name))
+
+    def _commands(self) -> dict[str, OwnedCommand]:
         found: dict[str, OwnedCommand] = {}
         for extension in self._extensions:
             if extension.is_up:
-                for command in extension.commands.values():
-                    owned = found.setdefault(command.name, OwnedCommand(command, extension))
+                for key, command in extension.commands.items():
+                    owned = found.setdefault(key, OwnedCommand(command, extension))
                     if owned.owner is not extension:
-                        self._say_hidden(extension, f"/{command.name}", f"extension {owned.owner.name}")
+                        is_same = owned.command.name == command.name
+                        has = "that name" if is_same else f"'/{owned.command.name}', and case does not count"
+                        self._say_hidden(extension, f"/{command.name}", f"extension {owned.owner.name}", has)
         return found
-
-    def command(self, name: str) -> OwnedCommand:
-        """The slash command of that name. Raises `UnknownNameError`."""
-        commands = self.commands()
-        if name not in commands:
-            raise UnknownNameError("command", name, commands)
-        return commands[name]
 
     def instructions(self) -> str:
         """The instructions to the model of all extensions that are up, each under a line with its name; "" without."""
@@ -102,7 +111,7 @@ class MergedRegistrations:
             self._tools[name] = OwnedTool(Tool(name, "", EMPTY_SCHEMA), self._tools[name].owner)
         if len(self._clashes) > LOST_KEPT:
             self._clashes = {(owner, name) for owner, name in self._clashes if any(
-                extension.name == owner and (name in extension.tools or name[1:] in extension.commands)
+                extension.name == owner and (name in extension.tools or command_key(name[1:]) in extension.commands)
                 for extension in self._extensions
             )}  # fmt: skip
         for extension in self._extensions:
@@ -114,13 +123,13 @@ class MergedRegistrations:
                 else:
                     self._say_hidden(extension, tool.name, winner)
 
-    def _say_hidden(self, extension: Extension, name: str, winner: str) -> None:
+    def _say_hidden(self, extension: Extension, name: str, winner: str, has: str = "that name") -> None:
         """Warns once for each tool and each command. The `name` of a command begins with a slash."""
         if (extension.name, name) in self._clashes:
             return
         self._clashes.add((extension.name, name))
         what = "command" if name.startswith("/") else "tool"
-        extension.notices.warn(f"{what} {name}", f"its {what} {name!r} is hidden: {winner} has that name")
+        extension.notices.warn(f"{what} {name}", f"its {what} {name!r} is hidden: {winner} has {has}")
 
     def _winner_over(self, tool: str, extension: Extension) -> str | None:
         """None if the extension gets the name of the tool, else the present owner of the name, in words."""

@@ -220,7 +220,7 @@ def _read_registrations(process: RecordedProcess, result: CheckupResult) -> None
     result.tools = tuple(registry.tools)
     result.instructions = registry.instructions
     result.definition_tokens = sum(tool.tokens for tool in registry.tools.values())
-    result.commands = tuple(registry.commands)
+    result.commands = registry.command_names
     result.events = tuple(sorted(registry.observes))
     result.intercepts = tuple(sorted(registry.guards))
     result.warnings += process.warnings.values()

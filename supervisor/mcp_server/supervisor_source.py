@@ -72,7 +72,7 @@ class SupervisorSource(StartingSource, ExtensionCalls):
     # --- requests -----------------------------------------------------------------------------------------------
 
     def invoke(self, name: str, args: str, done: Callable[[frames.CommandResponse], None]) -> Cancellable:
-        owned = self._supervisor.registrations.commands().get(name)
+        owned = self._supervisor.registrations.find_command(name)
         if owned is None:
             gone = frames.CommandResponse("", error="no running extension has this command now")
             self._loop.call_later(0, lambda: done(gone))

@@ -19,6 +19,7 @@ from supervisor.registry.registration import (
     command_name_fault,
     judge_tool,
 )
+from wire.suggestions import command_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +49,7 @@ class Registry:
     ) -> None:
         self.tools: dict[str, Tool] = {}
         self.commands: dict[str, Command] = {}
+        """The commands by the keys of their names."""
         self.observes: set[str] = set()
         self.guards: set[str] = set()
         self.claimed: frozenset[str] = frozenset()
@@ -107,15 +109,25 @@ class Registry:
         if (fault := command_name_fault(frame.name)) is not None:
             self._warn("command", f"command {frame.name[:80]!r} is skipped: {fault}")
             return False
+        key = command_key(frame.name)
+        if (first := self.commands.get(key)) is not None:
+            if first.name != frame.name:
+                why = f"it has '/{first.name}' already, and case does not count"
+                self._warn(f"command /{key}", f"its command '/{frame.name}' is hidden: {why}")
+            return first.name == frame.name
         if len(self.commands) >= COMMANDS_LIMIT:
             self._warn("commands", f"registered more than {COMMANDS_LIMIT} commands; the rest are skipped")
             return False
         description = (frame.description or "")[:DESCRIPTION_LIMIT]
-        if frame.name not in self.commands:
-            if not self._fits(f"/{frame.name}", len(description)):
-                return False
-            self.commands[frame.name] = Command(frame.name, description)
+        if not self._fits(f"/{key}", len(description)):
+            return False
+        self.commands[key] = Command(frame.name, description)
         return True
+
+    @property
+    def command_names(self) -> tuple[str, ...]:
+        """The names of the commands as they were registered."""
+        return tuple(command.name for command in self.commands.values())
 
     def subscribe(self, frame: frames.Subscribe) -> None:
         """Adds the offered events to `observes` and `guards`. Unknown events go to the log."""
@@ -138,7 +150,7 @@ class Registry:
         """Returns the first difference between the two registries, in words; None if they are equal."""
         for what, ours, theirs in (
             ("tools", set(self.tools), set(other.tools)),
-            ("commands", set(self.commands), set(other.commands)),
+            ("commands", set(self.command_names), set(other.command_names)),
             ("observed events", self.observes, other.observes),
             ("guarded events", self.guards, other.guards),
         ):

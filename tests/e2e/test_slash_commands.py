@@ -85,12 +85,13 @@ def test_print_mode_prints_what_the_command_displays(zot: Zot, acts: Path, comma
         ("/display x", events.ExtDisplay("acts", "shown: x")),
         ("/panel", events.PanelOpen("acts", "p", "T", ("a", "b"), "F")),
         ("/note x", events.ExtNotify("acts", "warn", "mind x")),
+        ("/NOTE x", events.ExtNotify("acts", "warn", "mind x")),
     ],
 )
 def test_json_mode_has_the_records_of_the_command(zot: Zot, acts: Path, command: str, record: Any):
     outcome = run(zot, acts, "--json", command).check(Status.OK)
     name, _, args = command[1:].partition(" ")
-    assert outcome.of(events.Command) == [events.Command("acts", name, args)]
+    assert outcome.of(events.Command) == [events.Command("acts", name.lower(), args)]
     assert outcome.of(type(record)) == [record]
     assert not outcome.of(events.UserMessage)
 
@@ -141,7 +142,7 @@ def test_text_that_is_no_command_is_a_prompt(zot: Zot, acts: Path, words: list[s
 
 def test_the_first_extension_with_a_command_has_it(zot: Zot):
     slow, quick = (program(zot.folder, name, SAYS_WHO % (name == "slow", name)) for name in ("slow", "quick"))
-    outcome = zot.run("-p", "--no-ext", "-e", slow, "-e", quick, "/who")
+    outcome = zot.run("-p", "--no-ext", "-e", slow, "-e", quick, "/Who")
     assert (outcome.status, outcome.text) == (0, "slow\n")
     hidden = "zot: extension quick: its command '/who' is hidden: extension slow has that name"
     assert set(outcome.warnings) <= {hidden}

@@ -22,6 +22,10 @@ REQUIRED = {
 }
 
 
+SAMPLES: dict[object, object] = {int: 1, frames.Panel: {"id": "x"}}
+"""A value of each type that a required field has, besides texts."""
+
+
 def of(**frame: object) -> bytes:
     return json.dumps(frame).encode()
 
@@ -66,7 +70,7 @@ def test_fields_of_any_type_give_a_frame_or_a_reason(kind: str, fields: dict):
 @pytest.mark.parametrize(("side", "cls"), DIRECTIONS, ids=lambda value: getattr(value, "__name__", value))
 def test_optional_fields_may_be_null_or_missing_and_unknown_ones_are_left_out(side: str, cls: type):
     fields = msgspec.structs.fields(cls)
-    required = {field.name: 1 if field.type is int else "x" for field in fields if field.required}
+    required = {field.name: SAMPLES.get(field.type, "x") for field in fields if field.required}
     may_be_null = [field for field in fields if not isinstance(field.default, msgspec.UnsetType)]
     optional = [field.name for field in may_be_null if not field.required]
     tag = cls.__struct_config__.tag
@@ -80,7 +84,7 @@ def test_optional_fields_may_be_null_or_missing_and_unknown_ones_are_left_out(si
 @pytest.mark.parametrize(("side", "cls", "name"), sorted(REQUIRED, key=str), ids=str)
 @pytest.mark.parametrize("wrong", [None, [], {}, "missing"], ids=str)
 def test_a_required_field_that_is_wrong_is_named(side: str, cls: type, name: str, wrong: object):
-    fields = {field.name: 1 if field.type is int else "x" for field in msgspec.structs.fields(cls) if field.required}
+    fields = {field.name: SAMPLES.get(field.type, "x") for field in msgspec.structs.fields(cls) if field.required}
     if wrong == "missing":
         del fields[name]
     else:

@@ -21,7 +21,9 @@ LIMITS = {
     "tool_result": 6 * 1024 * 1024,
     "event_intercept_response": 6 * 1024 * 1024,
     "command_response": 4 * 1024 * 1024,
+    "submit": 4 * 1024 * 1024,
     "register_tool": 1024 * 1024,
+    "call_tool": 1024 * 1024,
 }
 """Maximum size in bytes of frames of these kinds. 6 MiB hold the largest image that the Messages API takes, and text;
 zot's reader stops at 4 MiB."""

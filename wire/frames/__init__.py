@@ -1,4 +1,4 @@
-"""The frames of the extension protocol: their definitions (`definitions`), and how a line becomes a frame.
+"""The frames of the extension protocol: `extension_frames`, `host_frames`, the `parts` of both, and the decoders.
 
 Their classes are also the neutral messages that other dialects translate into. Limits of long lines: `wire.dialects`.
 """
@@ -9,8 +9,11 @@ from typing import Any
 
 import msgspec
 
-from wire.frames.definitions import *  # noqa: F403  (all of them, by the same names)
-from wire.frames.definitions import Frame, FromExtension, FromHost
+from wire.frames.extension_frames import *  # noqa: F403  (all of them, by the same names)
+from wire.frames.extension_frames import FromExtension
+from wire.frames.host_frames import *  # noqa: F403
+from wire.frames.host_frames import FromHost
+from wire.frames.parts import *  # noqa: F403
 from wire.lenient_json import UNREADABLE, reason, repair
 
 
@@ -61,7 +64,7 @@ def decode_from_host(line: bytes) -> FromHost | UnknownFrame | Malformed:
         return second_look(line, error, _from_host, HOST_TYPES)
 
 
-def encode(frame: Frame) -> bytes:
+def encode(frame: msgspec.Struct) -> bytes:
     """Encodes the frame as one line, LF included."""
     return encoder.encode(frame) + b"\n"
 

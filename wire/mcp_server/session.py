@@ -33,7 +33,7 @@ from wire.mcp_server.requests import (
     read_meta,
     read_params,
 )
-from wire.suggestions import no_such
+from wire.suggestions import command_key, no_such
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -290,11 +290,11 @@ class ServedSession:
         text = given.pop(answers.ARGUMENTS, "")
         if given:
             raise BadParamsError(f"a prompt takes one argument, {answers.ARGUMENTS!r}, not {min(given)[:80]!r}")
-        known = [command.name for command in self.offer.commands]
-        if params.name not in known:
-            raise BadParamsError(no_such("prompt", params.name, known))
-        self._open[request.key] = _Open(request, params.name)
-        return [Invoke(request.key, params.name, text)]
+        known = {command_key(command.name): command.name for command in self.offer.commands}
+        if (name := known.get(command_key(params.name))) is None:
+            raise BadParamsError(no_such("prompt", params.name, known.values()))
+        self._open[request.key] = _Open(request, name)
+        return [Invoke(request.key, name, text)]
 
     # --- from the extensions ------------------------------------------------------------------------------------
 

@@ -48,14 +48,8 @@ HOST_ANSWERS = {
         "ExtensionStatus",
         "ReloadOutcome",
     ),
-    "frames/definitions.py": (
-        "ContentBlock",
-        "ToolResult",
-        "Panel",
-        "CommandResponse",
-        "ModifiedResult",
-        "InterceptResponse",
-    ),
+    "frames/parts.py": ("ContentBlock", "Panel", "ModifiedResult"),
+    "frames/extension_frames.py": ("ToolResult", "CommandResponse", "InterceptResponse"),
 }
 """Classes that the methods of a host return; `ExtensionStats` is one of them, too."""
 BATCH = {
@@ -121,16 +115,16 @@ def pages() -> dict[str, str]:
 
 
 def _parts() -> str:
-    classes = list(_classes(WIRE / "events.py"))
+    classes = list(_classes(WIRE / "events/parts.py"))
     content = [node for node in classes if node.name.endswith("Content")]
-    known = [_class(node, "Part") for node in [*content, *(node for node in classes if node.name in NO_EVENTS)]]
+    known = [_class(node, "Part") for node in classes]
     head = HEAD.format(about="The parts of events that are objects themselves.", imports=PART, typing="Any, ClassVar")
     union = f"Content = {' | '.join(node.name for node in content)}\n"
     return "\n\n".join([head, *known, union])
 
 
 def _events() -> str:
-    records = [node for node in _classes(WIRE / "events.py") if _bases(node) == ["Record"]]
+    records = [node for node in _classes(WIRE / "events/records.py") if _bases(node) == ["Record"]]
     imports = "from . import parts  # noqa: F401  (events are read with them)\nfrom .record import Event, UnknownEvent"
     head = HEAD.format(about="The records of the agent's event stream.", imports=imports, typing=TYPING)
     head += "\n    from .parts import Content, Cost, ImageContent, SentPrompt, TextContent, Totals\n"

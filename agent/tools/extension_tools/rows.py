@@ -69,7 +69,7 @@ def _row(extension: Extension, supervisor: Supervisor, skipped: SkippedExtension
         tools=tuple(tools),
         hidden=tuple(name for name in extension.tools if name not in tools and extension.is_up),
         guards=tuple(sorted(extension.guards)),
-        commands=tuple(extension.commands),
+        commands=extension.registry.command_names,
         restarts=extension.account.restarts,
         reloads=extension.reloads,
         log=_path_text(extension.log.path),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wire import frames
-from wire.suggestions import no_such
+from wire.suggestions import command_key, no_such
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 WORDS = ("ask", "event", "frame", "help", "key", "ping", "quit", "resize", "tool")
 HELP = """\
@@ -32,7 +35,8 @@ class RegisteredNames:
     """The names that the extension has registered so far."""
 
     tools: set[str] = field(default_factory=set)
-    commands: set[str] = field(default_factory=set)
+    commands: dict[str, str] = field(default_factory=dict)
+    """By key."""
     panels: set[str] = field(default_factory=set)
 
     def take_in(self, frame: dict[str, Any]) -> None:
@@ -42,7 +46,7 @@ class RegisteredNames:
         elif kind == "unregister_tool" and isinstance(name, str):
             self.tools.discard(name)
         elif kind == "register_command" and isinstance(name, str):
-            self.commands.add(name)
+            self.commands.setdefault(command_key(name), name)
         elif kind == "command_response" and isinstance(panel := frame.get("open_panel"), dict):
             self.panels.add(str(panel.get("id")))
 
@@ -55,8 +59,8 @@ def frame_for(line: str, known: RegisteredNames, call_id: str) -> dict[str, Any]
     word, _, rest = line.partition(" ")
     rest = rest.strip()
     if line.startswith("/"):
-        name = word[1:]
-        _check("command", name, known.commands)
+        name = known.commands.get(command_key(word[1:]), word[1:])
+        _check("command", name, known.commands.values())
         return {"type": "command_invoked", "id": call_id, "name": name, **({"args": rest} if rest else {})}
     match word:
         case "tool":
@@ -123,7 +127,7 @@ def _object(text: str) -> dict[str, Any]:
     return value
 
 
-def _check(what: str, name: str, known: set[str]) -> None:
+def _check(what: str, name: str, known: Collection[str]) -> None:
     if name not in known:
         raise CommandError(f"{no_such(what, name, known)}; frame {{json}} sends anything")
 

@@ -56,7 +56,7 @@ def test_a_script_with_a_hello_has_its_own_handshake():
         ({"host": {"id": "1"}}, 'host: a frame is an object with a "type"'),
         ({"host": "ping"}, 'host: a frame is an object with a "type"'),
         ({"host": {"type": "tool_calls"}}, "host: no such frame: 'tool_calls'; did you mean 'tool_call'?"),
-        ({"host": RESULT}, "host: tool_result is a frame of the extension's"),
+        ({"host": {"type": "command_response", "id": "1"}}, "host: command_response is a frame of the extension's"),
         ({"extension": CALL}, "extension: tool_call is a frame of the host's"),
         ({"extension": {"type": "tool_reslt"}}, "did you mean 'tool_result'?"),
         ({"host": {"type": "tool_call", "id": 5}}, "host: bad tool_call frame: Expected `str`, got `int`"),

@@ -29,8 +29,20 @@ SAID: dict[str, dict[str, Any]] = {
     "log": {"message": "m"},
     "panel_render": {"panel_id": "p"},
     "panel_close": {"panel_id": "p"},
+    "open_panel": {"panel": {"id": "p"}},
+    "submit": {"text": "t"},
+    "submit_slash": {"text": "/t"},
+    "call_tool": {"name": "t"},
 }
-ANSWERS = {"tool_result", "event_intercept_response", "command_response", "tool_progress", "pong"}
+ANSWERS = {
+    "tool_result",
+    "event_intercept_response",
+    "command_response",
+    "tool_progress",
+    "pong",
+    "call_tool",
+    "call_tool_cancel",
+}
 
 
 def frame_of(kind: str, size: int, *, type_last: bool = False) -> bytes:

@@ -238,6 +238,13 @@ def test_a_command_is_a_prompt(legacy: Client, answer: frames.CommandResponse, t
     assert said["result"] == {"description": "Plans.", "messages": [{"role": "user", "content": content}]}
 
 
+def test_a_prompt_is_found_in_any_case(legacy: Client):
+    key = legacy.begin("prompts/get", {"name": "PLAN"})
+    assert legacy.actions == [Invoke(key, "plan", "")]
+    (said,) = legacy.take(legacy.session.invoked(key, frames.CommandResponse("x", "noop")))
+    assert said["result"]["description"] == "Plans."
+
+
 def test_a_command_that_fails(legacy: Client):
     key = legacy.begin("prompts/get", {"name": "plan"})
     (said,) = legacy.take(legacy.session.invoked(key, frames.CommandResponse("x", error="it cannot")))

@@ -33,6 +33,7 @@ def test_a_line_that_is_no_command_is_refused(line, said):
     [
         ("/note buy milk ", {"type": "command_invoked", "id": "d1", "name": "note", "args": "buy milk"}),
         ("/note", {"type": "command_invoked", "id": "d1", "name": "note"}),
+        ("/GO", {"type": "command_invoked", "id": "d1", "name": "Go"}),
         ("tool echo", {"type": "tool_call", "id": "d1", "name": "echo", "args": {}}),
         ("key list down", {"type": "panel_key", "panel_id": "list", "key": "down"}),
         ("key list x", {"type": "panel_key", "panel_id": "list", "key": "rune", "text": "x"}),
@@ -45,4 +46,7 @@ def test_a_line_that_is_no_command_is_refused(line, said):
 def test_a_typed_line_becomes_a_frame(line, frame):
     from cli.ext.drive.typed_commands import RegisteredNames, frame_for
 
-    assert frame_for(line, RegisteredNames(tools={"echo"}, commands={"note"}), "d1") == frame
+    known = RegisteredNames(tools={"echo"})
+    for name in ("note", "Go", "gO"):
+        known.take_in({"type": "register_command", "name": name})
+    assert frame_for(line, known, "d1") == frame

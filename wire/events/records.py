@@ -12,6 +12,8 @@ from typing import Literal
 import msgspec
 from msgspec import Raw
 
+from wire.events.parts import Content, Cost, ImageContent, SentPrompt, TextContent, Totals
+
 SCHEMA_VERSION = 1
 """Increased when a field is removed or changes its meaning, but not for new fields and new record types."""
 
@@ -19,34 +21,6 @@ SCHEMA_VERSION = 1
 class Record(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=False):
     """Base of all records; its `type` is the class's tag."""
 
-
-# --- content ------------------------------------------------------------------------------------------------
-
-
-class TextContent(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
-    text: str
-
-
-class ImageContent(msgspec.Struct, frozen=True, tag_field="type", tag="image"):
-    mime_type: str
-    bytes: int
-    """Size of the decoded image; the data itself is not repeated in events."""
-
-
-class ToolCallContent(msgspec.Struct, frozen=True, tag_field="type", tag="tool_call"):
-    id: str
-    name: str
-    args: Raw
-    """Any JSON; null if the model did not write JSON."""
-
-
-class ToolResultContent(msgspec.Struct, frozen=True, tag_field="type", tag="tool_result"):
-    call_id: str
-    is_error: bool
-    content: tuple[TextContent | ImageContent, ...]
-
-
-Content = TextContent | ImageContent | ToolCallContent | ToolResultContent
 
 # --- zot's records ------------------------------------------------------------------------------------------
 
@@ -84,19 +58,6 @@ class ToolUseArgs(Record, frozen=True, tag="tool_use_args"):
 
 class ToolUseEnd(Record, frozen=True, tag="tool_use_end"):
     id: str
-
-
-class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Tokens, and US dollars if the model's prices are known."""
-
-    input: int
-    output: int
-    cache_read: int
-    cache_write: int
-    cost_usd: float | None = None
-    """Absent if the model's prices are unknown: unknown is not zero."""
-    is_partial: bool = False
-    """Ours: whether a reply broke off or was aborted. The true figures may then be higher. Absent if false."""
 
 
 class Usage(Record, frozen=True, tag="usage", kw_only=True, omit_defaults=True):
@@ -298,58 +259,6 @@ class PanelClose(Record, frozen=True, tag="panel_close"):
     panel_id: str
 
 
-class Cost(msgspec.Struct, frozen=True):
-    """The cost of one extension: its whole process tree, and its frames."""
-
-    state: str
-    """spawned, greeted, ready, backoff, stopping, exited or failed."""
-    cpu_ms: int
-    rss_peak_bytes: int
-    """The highest resident size of the tree in any sample, or of one process by the kernel's count."""
-    processes_peak: int
-    frames_in: int
-    frames_out: int
-    bytes_in: int
-    bytes_out: int
-    calls: int
-    """Number of requests that waited for an answer: tool calls and verdicts."""
-    errors: int
-    """Tool calls answered with `is_error`, and requests that failed because the extension died or was refused."""
-    timeouts: int
-    blocks: int
-    events_dropped: int
-    notes_dropped: int
-    junk_lines: int
-    """Number of lines on its stdout that were not frames; they are in its log."""
-    p50_ms: float | None
-    """Median time to answer in milliseconds, accurate to 7 % (log buckets); null before the first answer."""
-    p99_ms: float | None
-    exits: int
-    """Number of its processes that ended for any reason: crashes, and stops in good order."""
-    exit_status: str | None
-    """How its last worker ended: `exit 1`, `signal SIGKILL`; null if none has ended."""
-    restarts: int = 0
-    unexpected_exits: int | None = None
-    """Unexpected `exits`: crashes, ends by itself, hangs and limits; null in streams of older versions."""
-    exits_by_host: int | None = None
-    """`unexpected_exits` caused by the host for a limit, a hang or a broken protocol; null in older streams."""
-
-
-class SentPrompt(msgspec.Struct, frozen=True):
-    """How a prompt of an extension ended."""
-
-    extension: str
-    status: str
-    """The status, as in `result`."""
-    reason: str
-    """Why it ended in this way; empty when the status is `ok`."""
-    text: str
-    """The last assistant message that a reader may see."""
-    steps: int
-    usage: Totals
-    cost_usd: float | None
-
-
 class Result(Record, frozen=True, tag="result"):
     """How the prompt ended; the record before `done`."""
 
@@ -383,16 +292,3 @@ AnyRecord = (
     | Extension | Retry | CompactStart | Command | ExtNotify | ClearNotes | ExtDisplay | ExtInsert | PanelOpen
     | PanelRender | PanelClose | Result
 )  # fmt: skip
-
-_encoder = msgspec.json.Encoder()
-_decoder: msgspec.json.Decoder[AnyRecord] = msgspec.json.Decoder(AnyRecord)
-
-
-def encode(record: Record) -> bytes:
-    """The record as one line, LF included."""
-    return _encoder.encode(record) + b"\n"
-
-
-def decode(line: bytes) -> AnyRecord:
-    """Raises `msgspec.DecodeError`, which names the wrong field."""
-    return _decoder.decode(line)

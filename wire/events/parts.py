@@ -1,0 +1,97 @@
+"""The parts of records that are objects themselves: blocks of content, and figures."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Raw
+
+
+class TextContent(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
+    text: str
+
+
+class ImageContent(msgspec.Struct, frozen=True, tag_field="type", tag="image"):
+    mime_type: str
+    bytes: int
+    """Size of the decoded image; the data itself is not repeated in events."""
+
+
+class ToolCallContent(msgspec.Struct, frozen=True, tag_field="type", tag="tool_call"):
+    id: str
+    name: str
+    args: Raw
+    """Any JSON; null if the model did not write JSON."""
+
+
+class ToolResultContent(msgspec.Struct, frozen=True, tag_field="type", tag="tool_result"):
+    call_id: str
+    is_error: bool
+    content: tuple[TextContent | ImageContent, ...]
+
+
+Content = TextContent | ImageContent | ToolCallContent | ToolResultContent
+
+
+class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Tokens, and US dollars if the model's prices are known."""
+
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    cost_usd: float | None = None
+    """Absent if the model's prices are unknown: unknown is not zero."""
+    is_partial: bool = False
+    """Ours: whether a reply broke off or was aborted. The true figures may then be higher. Absent if false."""
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """The cost of one extension: its whole process tree, and its frames."""
+
+    state: str
+    """spawned, greeted, ready, backoff, stopping, exited or failed."""
+    cpu_ms: int
+    rss_peak_bytes: int
+    """The highest resident size of the tree in any sample, or of one process by the kernel's count."""
+    processes_peak: int
+    frames_in: int
+    frames_out: int
+    bytes_in: int
+    bytes_out: int
+    calls: int
+    """Number of requests that waited for an answer: tool calls and verdicts."""
+    errors: int
+    """Tool calls answered with `is_error`, and requests that failed because the extension died or was refused."""
+    timeouts: int
+    blocks: int
+    events_dropped: int
+    notes_dropped: int
+    junk_lines: int
+    """Number of lines on its stdout that were not frames; they are in its log."""
+    p50_ms: float | None
+    """Median time to answer in milliseconds, accurate to 7 % (log buckets); null before the first answer."""
+    p99_ms: float | None
+    exits: int
+    """Number of its processes that ended for any reason: crashes, and stops in good order."""
+    exit_status: str | None
+    """How its last worker ended: `exit 1`, `signal SIGKILL`; null if none has ended."""
+    restarts: int = 0
+    unexpected_exits: int | None = None
+    """Unexpected `exits`: crashes, ends by itself, hangs and limits; null in streams of older versions."""
+    exits_by_host: int | None = None
+    """`unexpected_exits` caused by the host for a limit, a hang or a broken protocol; null in older streams."""
+
+
+class SentPrompt(msgspec.Struct, frozen=True):
+    """How a prompt of an extension ended."""
+
+    extension: str
+    status: str
+    """The status, as in `result`."""
+    reason: str
+    """Why it ended in this way; empty when the status is `ok`."""
+    text: str
+    """The last assistant message that a reader may see."""
+    steps: int
+    usage: Totals
+    cost_usd: float | None
