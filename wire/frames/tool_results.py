@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from wire.frames.definitions import ContentBlock, ToolResult
+from wire.frames.extension_frames import ToolResult
+from wire.frames.parts import ContentBlock
 from wire.text import valid_text
 
 if TYPE_CHECKING:
@@ -46,6 +47,6 @@ def cut_content(blocks: Iterable[ContentBlock]) -> tuple[list[ContentBlock], boo
         is_cut = True
         if block.type == "text" and left:
             start = (block.text or "").encode("utf-8", "replace")[:left].decode("utf-8", "ignore")
-            kept.append(ContentBlock("text", text=start))
+            kept.append(replace(block, text=start))
             left = 0
     return kept, is_cut
