@@ -65,6 +65,7 @@ REQUESTS: tuple[dict[str, Any], ...] = (
     {"type": "get_messages", "id": "m", "full": True},
     {"type": "clear"},
     {"type": "set_model", "id": "s", "model": "m2"},
+    {"type": "set_reasoning", "id": "s", "reasoning": "low"},
     {"type": "get_models", "id": "g"},
     {"type": "ping", "id": "é"},
     {"type": "queue", "id": 4},
