@@ -23,6 +23,7 @@ NEVER_DATA = (
 )  # fmt: skip
 """Lower-case names of files that decide which program runs, or where an update comes from: runtimes, package managers
 and build tools read them unasked. No pattern of `data` covers them."""
+_NEVER = re.compile("|".join(re.escape(pattern).replace(r"\*", ".*") for pattern in NEVER_DATA), re.DOTALL)
 LIMIT = 100
 """Maximum number of entries in `data`."""
 _COMPANION = re.compile(r"\.tmp\Z|(?:(?<=\.db)|(?<=\.sqlite))-(?:wal|shm|journal)\Z")
@@ -72,8 +73,7 @@ def _fits(pattern: str, name: str) -> bool:
 
 
 def _is_never_data(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return any(_fits(pattern, same) for same in (name.lower(), _ascii(name)) for pattern in NEVER_DATA)
+    return _NEVER.fullmatch(_ascii(path.rpartition("/")[2])) is not None
 
 
 def _is_named(path: str, words: tuple[str, ...]) -> bool:
