@@ -83,13 +83,13 @@ def _is_named(path: str, words: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=64)
 def _named(words: tuple[str, ...]) -> frozenset[str]:
-    """The paths that the words name, and `/NAME` of each file in a word that may be a text for a shell, which may go to
-    any folder first; all in lower case."""
+    """The paths that the words name, in lower case. `/NAME` stands for a file of any folder: where a path leads out of
+    the folder, it may lead back, and a text for a shell may go elsewhere first."""
     named = {posixpath.normpath(path).casefold() for word in words for path in paths_in(word)}
-    for parts in map(_BETWEEN_NAMES.split, words):
-        if len(parts) > 1:
-            named |= {f"/{path.rpartition('/')[2].casefold()}" for part in parts for path in paths_in(part)}
-    return frozenset(named)
+    parts = [part for word in words if len(found := _BETWEEN_NAMES.split(word)) > 1 for part in found]
+    anywhere = {path for path in named if path.startswith(("/", ".."))}
+    anywhere |= {path.casefold() for part in parts for path in paths_in(part)}
+    return frozenset(named | {f"/{path.rpartition('/')[2]}" for path in anywhere})
 
 
 def _ascii(name: str) -> str:

@@ -66,6 +66,8 @@ WORDS = [
     ["./X.json"],
     ["--config=lib/../x.json"],
     ["-cx.json"],
+    ["--config=/home/me/a/x.json"],
+    ["../a/x.json"],
     ["-c", "cd lib && python3 'x.json'"],
     ["-c", ". ./x.json; exec node main.js"],
     ["-c", "A=x.json;python3 $A"],
