@@ -72,6 +72,10 @@ class Usage(Event):
     """None if the model's prices are unknown: unknown is not zero."""
     is_partial: bool = False
     """As in `Totals`. `output` is then estimated from the text that arrived, and may be too low."""
+    reasoning: int | None = None
+    """The part of `output` that was thinking; null if the provider does not count it."""
+    auxiliary: bool = False
+    """Whether the request does not measure the conversation: here, one for a summary. Absent if false."""
 
 
 class AssistantMessage(Event):

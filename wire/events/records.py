@@ -73,6 +73,10 @@ class Usage(Record, frozen=True, tag="usage", kw_only=True, omit_defaults=True):
     """Sums over this request and all before it; one request of unknown cost makes the cost unknown."""
     is_partial: bool = False
     """Ours: as in `Totals`. `output` is then estimated from the text that arrived, and may be too low."""
+    reasoning: int | None = msgspec.field(default_factory=lambda: None)
+    """The part of `output` that was thinking; null if the provider does not count it."""
+    auxiliary: bool = False
+    """Whether the request does not measure the conversation: here, one for a summary. Absent if false."""
 
 
 class AssistantMessage(Record, frozen=True, tag="assistant_message"):
