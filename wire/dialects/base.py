@@ -111,6 +111,12 @@ class HostCalled(msgspec.Struct, frozen=True):
     call: HostCall
 
 
+class HostCallCancelled(msgspec.Struct, frozen=True):
+    """The process no longer needs the answer to its request with this key. Answered like any other request."""
+
+    key: str
+
+
 PanelChange = frames.PanelKey | frames.PanelResize | frames.PanelClosed
 """An action of the user on an open panel."""
 Message = (
@@ -123,6 +129,7 @@ Message = (
     | Unusable
     | Instructions
     | HostCalled
+    | HostCallCancelled
 )
 
 Received = tuple[Sequence[Message], bytes]

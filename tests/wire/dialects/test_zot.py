@@ -64,6 +64,7 @@ def test_the_greeting_has_all_of_zots_members_in_its_order(model: str, cwd: str,
         ("cwd", cwd),
         ("extension_dir", folder),
         ("data_dir", folder),
+        ("capabilities", ["call_tool"]),
         ("features", list(frames.FEATURES)),
     ]
 
