@@ -132,21 +132,23 @@ class Registry:
 
     def subscribe(self, frame: frames.Subscribe) -> None:
         """Adds the offered events to `observes` and `guards`. The user is told of the others."""
-        dialect = self._dialect
-        for deed, verb, asked, offered, accepted in (
-            ("subscribed to", "send", frame.events or (), dialect.observable, self.observes),
-            ("wants to guard", "ask about", frame.intercept or (), dialect.guardable, self.guards),
+        observable, guardable = self._dialect.observable, self._dialect.guardable
+        for deed, what, asked, offered, elsewhere, accepted in (
+            ("subscribed to", "does not send", frame.events or (), observable, guardable, self.observes),
+            ("wants to guard", "does not ask about", frame.intercept or (), guardable, observable, self.guards),
         ):
             accepted.update(offered.intersection(asked))
             unknown = [name for name in dict.fromkeys(asked) if name not in offered]
             for name in (each[:80] for each in unknown[:UNKNOWN_NAMED]):
-                is_seen = accepted is self.guards and name in dialect.observable
-                why = "can only be observed" if is_seen else f"this host does not {verb}"
-                hint = "" if is_seen else did_you_mean(name, offered)
-                self._warn(f"{UNKNOWN_EVENT} {deed} {name}", f"{deed} {name!r}, which {why}{hint and f'; {hint}'}")
+                if name in elsewhere:
+                    why = f"can only be {'observed' if offered is guardable else 'guarded'}"
+                else:
+                    hint = did_you_mean(name, offered)
+                    why = f"this host {what}{hint and f'; {hint}'}"
+                self._warn(f"{UNKNOWN_EVENT} {deed} {name}", f"{deed} {name!r}, which {why}")
             if len(unknown) > UNKNOWN_NAMED:
                 others = len(unknown) - UNKNOWN_NAMED
-                self._warn(f"{UNKNOWN_EVENT} {deed}", f"{deed} {others:,} more events that this host does not {verb}")
+                self._warn(f"{UNKNOWN_EVENT} {deed}", f"{deed} {others:,} more events that this host {what}")
 
     def snapshot(self) -> Registry:
         """Returns a copy that later registrations do not change."""

@@ -146,6 +146,7 @@ LONG = "\x1b[31m" + "y" * 75
         (["turn_strat"], [], [f"subscribed to 'turn_strat', {UNSENT}; did you mean 'turn_start'?"]),
         (["usage"], [], [f"subscribed to 'usage', {UNSENT}"]),
         ([], ["tool_cal"], [f"wants to guard 'tool_cal', {UNASKED}; did you mean 'tool_call'?"]),
+        (["before_agent_start"], [], ["subscribed to 'before_agent_start', which can only be guarded"]),
         ([], ["turn_end"], ["wants to guard 'turn_end', which can only be observed"]),
         (["x"] * 10_000, ["x"], [f"subscribed to 'x', {UNSENT}", f"wants to guard 'x', {UNASKED}"]),
         (

@@ -65,6 +65,7 @@ def test_the_greeting_has_all_of_zots_members_in_its_order(model: str, cwd: str,
         ("cwd", cwd),
         ("extension_dir", folder),
         ("data_dir", folder),
+        ("capabilities", ["call_tool"]),
         ("features", list(frames.FEATURES)),
     ]
 
@@ -150,7 +151,7 @@ def test_the_events_are_zots_and_ours():
     }  # fmt: skip
     assert zots | {"user_prompt", "error", "idle"} == OBSERVABLE
     ours = {"user_prompt", "tool_result", "session_start", "error", "session_end"}
-    assert {"tool_call", "turn_start", "assistant_message"} | ours == GUARDABLE
+    assert {"tool_call", "turn_start", "assistant_message", "before_agent_start"} | ours == GUARDABLE
     assert DIALECT.guardable == GUARDABLE <= HOOK_POINTS
     assert DIALECT.observable == OBSERVABLE
 
