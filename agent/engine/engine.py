@@ -123,6 +123,7 @@ class Engine:
         self.reloader = starting.make_reloader(options, self.supervisor, self._strict)
         self._session_reloads = SessionReloads(self.supervisor, self.reloader, self._hooks.leave)
         self.session.on_leave = self._session_reloads.leave
+        self.session.on_begun = self.supervisor.observers.switch_session
         self.host_calls.is_of_left_session = self._session_reloads.is_left
         if (extension_tools := starting.extension_tools(options, self.supervisor, self.reloader)) is not None:
             self.host_calls.on_reload = extension_tools.reload_for
@@ -381,4 +382,4 @@ class Engine:
         self._notices.has_begun = tell_late
         if tell_late:
             starting.tell_late(extensions, self._notices)
-        self.supervisor.begin_session()
+        self.supervisor.observers.begin_session()
