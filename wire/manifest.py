@@ -164,7 +164,8 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     """Files that it writes in its own folder: the user's trust does not cover them, and an update keeps them. Each is a
     path in that folder, `todos.json`, where one `*` in a name stands for any characters, `logs/*.log`, but not for a
     dot at its start. Its ending is .json, .jsonl, .ndjson, .log, .db, .sqlite, .csv or .txt. Only regular files count,
-    and not those that `exec`, `args` or a link names. Absent: none."""
+    and not those that `exec`, `args` or a link names. `NAME.tmp` counts as NAME, and so do the further files of SQLite,
+    `x.db-wal`. Absent: none."""
     env: tuple[Variable, ...] = ()
     """Variables of the host's environment that it needs and would not get otherwise: secrets, such as `GITHUB_TOKEN`;
     with `env_policy` minimal, any other variable too."""
@@ -179,7 +180,12 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
 
     def is_data(self, path: str) -> bool:
         """Whether `data` covers a path in the extension's folder. The caller has checked that it is a regular file."""
-        return covers(self.data, path)
+        return covers(self.data, path, self.words)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of its command line: the program and its arguments."""
+        return (self.exec, *(self.args or ()))
 
     @property
     def text(self) -> bytes:
