@@ -14,6 +14,29 @@ def write(zot, **files):
         (zot.home / f"{name}.json").write_text(json.dumps(content))
 
 
+@pytest.mark.parametrize(
+    ("flags", "config", "said"),
+    [
+        (
+            ("--reasoning", "max"),
+            {},
+            ["zot: --reasoning max: claude-haiku-4-5 has off, minimum, low, medium, high, xhigh; xhigh is used"],
+        ),
+        ((), {"reasoning": "max"}, []),
+        (("--reasoning", "xhigh"), {"reasoning": "off"}, []),
+    ],
+)
+def test_a_level_of_reasoning_is_asked_for_as_the_model_takes_it(zot, server, flags, config, said):
+    """The settings are for all models: that one has not a level is no news each time."""
+    write(zot, config=config)
+    server.add(text_reply("Done.", details={"thinking_tokens": 3}))
+    outcome = zot.run("--json", "-m", "claude-haiku-4-5", *flags, "go").check(Status.OK)
+    assert outcome.warnings == said
+    (asked,) = server.requests
+    assert (asked.body["thinking"], asked.body["max_tokens"]) == ({"type": "enabled", "budget_tokens": 32_768}, 36_864)
+    assert (outcome.records[0].reasoning, outcome.result.usage.reasoning) == ((flags or ("", "max"))[1], 3)
+
+
 def test_models_json_gives_the_address_the_price_and_the_provider(zot, server):
     model = {"id": "house-model", "priceInput": 1000, "priceOutput": 0, "maxTokens": 77, "reasoning": False}
     write(
