@@ -16,7 +16,7 @@ from agent.engine.host_calls.session_reloads import SessionReloads
 from agent.engine.host_calls.workspace import SessionWorkspace
 from agent.engine.prompt_result import PromptResult
 from agent.engine.session import EngineSession
-from agent.model import catalogue, reasoning
+from agent.model import catalogue, thinking_levels
 from agent.model.provider import Provided, ProviderUnavailable
 from agent.run import compaction, session_hooks
 from agent.run.error_hook import ask_about_error
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.loop.loop import Loop
     from wire.frames import SessionEnd, SessionSource
-    from wire.reasoning import Reasoning
+    from wire.reasoning_levels import Reasoning
 
 
 class Engine:
@@ -152,7 +152,7 @@ class Engine:
     @property
     def used_reasoning(self) -> Reasoning | None:
         """The level that its requests have."""
-        return None if self.reasoning is None else reasoning.nearest_level(self.model, self.reasoning)
+        return None if self.reasoning is None else thinking_levels.nearest_level(self.model, self.reasoning)
 
     def tools(self) -> tuple[ToolInfo, ...]:
         """The tools that the model is offered in the next turn."""
@@ -183,7 +183,7 @@ class Engine:
 
     def _tell_level(self) -> None:
         """Tells the user, once, that the model has not the level that was set."""
-        said = "" if self.reasoning is None else reasoning.remark(self.model, self.reasoning)
+        said = "" if self.reasoning is None else thinking_levels.remark(self.model, self.reasoning)
         if said and said not in self._levels_told:
             self._levels_told.add(said)
             self._say(said)
