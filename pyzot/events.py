@@ -161,6 +161,8 @@ class Session(Event):
     time: str
     resumed: int | None = None
     """Number of messages that the conversation began with. Present only if the run continues a session."""
+    reasoning: str | None = None
+    """The level of reasoning that was set; absent if none was."""
 
 
 class ExtensionNotice(Event):

@@ -72,8 +72,8 @@ class EngineSession:
         """The id of the session's file; without a file, one that no other session has."""
         return self.conversation.id or self._name
 
-    def record(self, extensions: Iterable[str]) -> events.Session:
-        """The first record of a run with these extensions."""
+    def record(self, extensions: Iterable[str], reasoning: str | None) -> events.Session:
+        """The first record of a run with these extensions and this level of reasoning."""
         return events.Session(
             schema_version=events.SCHEMA_VERSION,
             zot_version=self._version,
@@ -84,6 +84,7 @@ class EngineSession:
             extensions=tuple(extensions),
             time=now(),
             resumed=self.resumed,
+            reasoning=msgspec.UNSET if reasoning is None else reasoning,
         )
 
     def tidy(self) -> None:
