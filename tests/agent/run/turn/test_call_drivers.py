@@ -263,7 +263,7 @@ OUTCOMES = {
     "an abort while guards of errors judge": ("cancelled", True, YES),
     "an abort while guards judge the result": ("cancelled", True, YES),
 }
-"""What observers are told of each row besides: the status, whether the tool has begun, and each decision."""
+"""The outcome of each row for observers: the status, whether the tool has begun, and each decision."""
 
 
 def outcome(play: Play) -> tuple[Any, ...]:
