@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from msgspec.structs import replace
-
 from supervisor.calls.guarded_call import CallStep, GuardedCall
 from supervisor.registry.plain_schema import unfit_reason
 from wire import frames
@@ -34,7 +32,8 @@ class CallSource(Protocol):
         done: Callable[[frames.ToolResult], None],
         on_progress: Callable[[str], None],
     ) -> Cancellable:
-        """Calls the tool with the arguments as guards left them. A failure is an error result."""
+        """Calls the tool with the arguments as guards left them. A failure is an error result; `call.failed` says its
+        kind, if that is known."""
 
 
 class CallDriver:
@@ -59,7 +58,9 @@ class CallDriver:
         fault = unfit_reason(self.call.args)
         if not fault:
             self._source.tell(self.call.question)
-        if refusal := fault or refusal:
+        if fault:
+            self.call.refuse(fault, "failed")
+        elif refusal:
             self.call.refuse(refusal)
         self._go_on()
 
@@ -75,6 +76,7 @@ class CallDriver:
 
     def _go_on(self) -> None:
         call = self.call
+        self._tell_decision()
         if call.step is CallStep.RUNNING:
             self._under_way = self._source.call(call, self._ran, self._progressed)
         elif call.step is CallStep.ENDED:
@@ -105,7 +107,10 @@ class CallDriver:
             is_error = result.is_error if changed.is_error is None else changed.is_error
             result = frames.ToolResult(call.call_id, changed.content, is_error)
         result = add_texts(result, *call.contexts)
-        content = list(result.content or ())
-        told = frames.Event("tool_result", tool_id=call.call_id, tool_name=call.tool, content=content)
-        self._source.tell(replace(told, is_error=bool(result.is_error)))
+        self._tell_decision()
+        self._source.tell(call.told(list(result.content or ()), is_error=bool(result.is_error)))
         return result
+
+    def _tell_decision(self) -> None:
+        if (decision := self.call.take_decision()) is not None:
+            self._source.tell(decision)

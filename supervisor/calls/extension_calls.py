@@ -77,6 +77,7 @@ class ExtensionCalls:
         def called(answer: ToolAnswer) -> None:
             if host.stats_file is not None:
                 host.stats_file.mark("tool_call", tool, owned.owner.name, began, detail=answer.reason)
+            call.failed = answer.failure
             done(answer.frame if answer.frame is not None else error_result(_failure_text(extension, tool, answer)))
 
         return host.begin_call(owned, call.args, called, on_progress, call.call_id)
