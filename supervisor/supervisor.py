@@ -7,6 +7,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+from supervisor.calls.calls_by_extensions import CallsByExtensions
 from supervisor.calls.command_call import CommandInFlight
 from supervisor.calls.guards import Guards
 from supervisor.calls.merged_registrations import Claims, MergedRegistrations
@@ -24,6 +25,7 @@ from supervisor.monitoring.sampler import Sampler
 from supervisor.preload import preload
 from supervisor.registry.checkers import Checkers
 from wire import frames
+from wire.dialects.host_calls import CallTool
 from wire.stats import Stats
 from wire.suggestions import UnknownNameError
 
@@ -58,8 +60,8 @@ class Supervisor:
     """Owns the extensions of one host.
 
     `on_notice` gets the notices about extensions, `on_note` the notes that extensions send, `on_show` notes and panels
-    as records of the event stream. `on_host_call` answers a call of an extension to its host; by default that is
-    refused. All are called from within the loop and must not wait.
+    as records of the event stream. `on_host_call` answers a call of an extension to its host, but for calls of tools; by
+    default that is refused. All are called from within the loop and must not wait.
 
     With `owns_process` every descendant of this process counts as started by an extension: daemons that left their
     process tree are adopted, and ended with the rest. A program that has children of its own must not set it.
@@ -116,6 +118,7 @@ class Supervisor:
         self._claims = Claims(self.extensions, reserved_tools)
         self.registrations = MergedRegistrations(self.extensions, reserved_tools)
         """The tools and slash commands that the extensions offer together."""
+        self.calls_by_extensions = CallsByExtensions(self)
         self.stats_file: StatsFile | None = None
         """The file of `write_stats`, if it has a timeline. It gets each verdict."""
         self.on_sample: list[Callable[[], None]] = []
@@ -213,9 +216,15 @@ class Supervisor:
             note=partial(self._noted, extension),
             showed=partial(self.panels.showed, extension),
             claims=partial(self._claims.judge, extension),
-            called=partial(self._on_host_call, extension),
+            called=partial(self._called, extension),
             adopted=lambda table, start: self._processes.adopted(table, extension.name, start),
         )
+
+    def _called(self, extension: Extension, call: HostCall, answer: HostCallAnswer) -> None:
+        if isinstance(call, CallTool):
+            self.calls_by_extensions.take(extension, call, answer)
+        else:
+            self._on_host_call(extension, call, answer)
 
     def _changed(self, extension: Extension) -> None:
         self.guards.forget()
@@ -266,10 +275,10 @@ class Supervisor:
 
     def begin_call(
         self, owned: OwnedTool, args: bytes, done: Callable[[ToolAnswer], None],
-        on_progress: Callable[[str], None] | None = None, tool_id: str = "",
+        on_progress: Callable[[str], None] | None = None, tool_id: str = "", around: tuple[str, ...] = (),
     ) -> RequestInFlight:  # fmt: skip
         """Calls this tool, see `ToolCallInFlight`. `done` gets the answer, `on_progress` each progress message."""
-        return ToolCallInFlight(self.loop, self._checkers, owned, args, done, on_progress, tool_id)
+        return ToolCallInFlight(self.loop, self._checkers, owned, args, done, on_progress, tool_id, around)
 
     def begin_command(self, owned: OwnedCommand, args: str, done: Callable[[CommandAnswer], None]) -> RequestInFlight:
         """Runs a slash command; `done` gets the answer."""
@@ -288,6 +297,7 @@ class Supervisor:
     def cancel_pending(self, reason: str) -> None:
         """Cancels all pending calls, commands and verdicts. Late answers are ignored; the events that are being judged
         are blocked."""
+        self.calls_by_extensions.cancel_all(reason)
         self.guards.cancel(reason)
         self._checkers.cancel_pending(reason)
         for extension in self.extensions:
@@ -363,7 +373,8 @@ class Supervisor:
             return
         if self._has_begun:
             self.tell(frames.Event("session_end", reason=reason))
-        self.closed = True
+        self.closed = self.calls_by_extensions.is_closed = True
+        self.calls_by_extensions.cancel_all("the host is stopping")
         try:
             if not at_once and self.extensions:
                 self.sampler.sample(thorough=True)

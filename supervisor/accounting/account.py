@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COUNTERS = (
-    "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "errors", "timeouts", "blocks", "events_dropped",
+    "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "calls_made", "errors", "timeouts", "blocks", "events_dropped",
     "notes_dropped", "junk_lines", "exits", "unexpected_exits", "exits_by_host",
     "exit_status", "restarts",
 )  # fmt: skip
@@ -100,6 +100,7 @@ class Account:
         self.bytes_in = 0
         self.bytes_out = 0
         self.calls = 0
+        self.calls_made = 0
         self.errors = 0
         self.timeouts = 0
         self.blocks = 0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from msgspec.structs import replace
-
 from supervisor.calls.guarded_call import CallStep, GuardedCall
 from supervisor.registry.plain_schema import unfit_reason
 from wire import frames
@@ -19,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class CallSource(Protocol):
-    """The tools, their guards and their observers. It never waits: callbacks are called once each, those of guards in a
-    later pass of the loop."""
+    """The tools, their guards and their observers. It never waits: callbacks are called once each, in a later pass of the
+    loop."""
 
     def tell(self, event: frames.Event) -> None:
         """Sends an event to the extensions that observe it."""
@@ -53,6 +51,11 @@ class CallDriver:
         self._on_progress = on_progress
         self._under_way: Cancellable | None = None
         self._result = frames.ToolResult(call.call_id)
+
+    @property
+    def verdict(self) -> Cancellable | None:
+        """The question to the guards that it waits for; None if it waits for none."""
+        return None if self.call.step in (CallStep.RUNNING, CallStep.ENDED) else self._under_way
 
     def begin(self, refusal: str = "") -> None:
         """Tells the observers, and asks the guards. With a `refusal` the tool is not called."""
@@ -106,6 +109,14 @@ class CallDriver:
             result = frames.ToolResult(call.call_id, changed.content, is_error)
         result = add_texts(result, *call.contexts)
         content = list(result.content or ())
-        told = frames.Event("tool_result", tool_id=call.call_id, tool_name=call.tool, content=content)
-        self._source.tell(replace(told, is_error=bool(result.is_error)))
+        self._source.tell(
+            frames.Event(
+                "tool_result",
+                tool_id=call.call_id,
+                tool_name=call.tool,
+                content=content,
+                is_error=bool(result.is_error),
+                origin_extension=call.caller,
+            )  # fmt: skip
+        )
         return result

@@ -14,6 +14,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
@@ -37,20 +38,33 @@ class CallStep(Enum):
     ENDED = "ended"
 
 
+class CallOrigin(msgspec.Struct, frozen=True):
+    """Where a call comes from that an extension makes."""
+
+    extension: str
+    around: tuple[str, ...] = ()
+    """The tools of the calls for which it is made, outermost first."""
+
+
 class GuardedCall:
     """The driver reads `step`: it answers `question` with `judged`, and RUNNING with `ran`, until the call has ended.
     The result is then an error with the text `failure`, or if that is empty the tool's own result: `changed` replaces
     its content, and `contexts` follow it."""
 
     __slots__ = (
-        "_names_guard", "_retries", "args", "call_id", "changed", "contexts", "failure", "prompt_end", "result", "step",
-        "tool",
+        "_names_guard", "_retries", "args", "call_id", "caller", "changed", "contexts", "failure", "origin", "prompt_end",
+        "result", "step", "tool",
     )  # fmt: skip
 
-    def __init__(self, call_id: str, tool: str, args: bytes, *, names_guard: bool = False) -> None:
-        """With `names_guard` the text of a block names the blocking guard, for readers without records."""
+    def __init__(
+        self, call_id: str, tool: str, args: bytes, *, names_guard: bool = False, origin: CallOrigin | None = None
+    ) -> None:
+        """With `names_guard` the text of a block names the blocking guard, for readers without records. `origin` is
+        None for a call of the model or of a client."""
         self.call_id = call_id
         self.tool = tool
+        self.origin = origin
+        self.caller = None if origin is None else origin.extension
         self.args = args
         """The arguments with the guards' rewrites."""
         self.step = CallStep.ADMISSION
@@ -68,12 +82,15 @@ class GuardedCall:
     def question(self) -> frames.Event:
         """The event that guards judge in this step."""
         if self.step is CallStep.ADMISSION:
-            return frames.Event("tool_call", tool_id=self.call_id, tool_name=self.tool, tool_args=Raw(self.args))
+            return frames.Event(
+                "tool_call", tool_id=self.call_id, tool_name=self.tool, tool_args=Raw(self.args),
+                origin_extension=self.caller,
+            )  # fmt: skip
         assert self.result is not None
         if self.step is CallStep.RECOVERY:
             return frames.Event(
                 "error", error=self._error(self.result), error_context="tool_execution", recoverable=True,
-                tool_id=self.call_id, tool_name=self.tool,
+                tool_id=self.call_id, tool_name=self.tool, origin_extension=self.caller,
             )  # fmt: skip
         return self.result if self.failure else replace(self.result, tool_args=Raw(self.args))
 
@@ -110,8 +127,9 @@ class GuardedCall:
 
     def _take(self, content: list[frames.ContentBlock], *, is_error: bool) -> None:
         self.result = frames.Event(
-            "tool_result", tool_id=self.call_id, tool_name=self.tool, is_error=is_error, content=content
-        )
+            "tool_result", tool_id=self.call_id, tool_name=self.tool, is_error=is_error, content=content,
+            origin_extension=self.caller,
+        )  # fmt: skip
 
     def _error(self, result: frames.Event) -> str:
         return "\n".join(block.text for block in result.content or () if block.text)

@@ -90,6 +90,10 @@ class ToolCall(Record, frozen=True, tag="tool_call"):
     args: Raw
     extension: str | msgspec.UnsetType = msgspec.UNSET
     """Ours: the extension of the tool; absent for a built-in tool and for a tool that does not exist."""
+    origin_extension: str | msgspec.UnsetType = msgspec.UNSET
+    """Ours: the extension that makes the call by `call_tool`; absent for a call of the model. Such a call has no
+    `tool_use_start`, belongs to no message, and has the id `PARENT/NUMBER`; PARENT is the id of the call for which it is
+    made, or the name of the extension."""
 
 
 class TurnEnd(Record, frozen=True, tag="turn_end"):
@@ -110,6 +114,8 @@ class ToolResult(Record, frozen=True, tag="tool_result"):
     is_error: bool
     content: tuple[TextContent | ImageContent, ...]
     extension: str | msgspec.UnsetType = msgspec.UNSET
+    """Ours: as in the call's record."""
+    origin_extension: str | msgspec.UnsetType = msgspec.UNSET
     """Ours: as in the call's record."""
 
 
