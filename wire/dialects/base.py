@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 HOOK_POINTS = frozenset(
     {
         "session_start", "user_prompt", "turn_start", "tool_call", "tool_result", "assistant_message", "error",
-        "session_end",
+        "session_end", "before_agent_start",
     }
 )  # fmt: skip
 """Events that an extension of some dialect can guard. `tool_result` covers successes and failures."""
-EVENTS = HOOK_POINTS | {"turn_end", "usage", "idle"}
+EVENTS = HOOK_POINTS - {"before_agent_start"} | {"turn_end", "usage", "idle"}
 """Events that an extension of some dialect can observe. `usage`: the tokens of one request to the model. `idle`: a
 prompt has ended, and no other one waits."""
 

@@ -231,6 +231,7 @@ def verdict_in(frame: frames.InterceptResponse) -> GuardVerdict:
         and frame.error_handling is None
         and frame.notification is None
         and frame.session_summary is None
+        and frame.system_prompt is None
     ):
         return ALLOW
     retries = 1 if frame.retry_count is None else frame.retry_count
@@ -245,6 +246,7 @@ def verdict_in(frame: frames.InterceptResponse) -> GuardVerdict:
         retry_count=retries if frame.error_handling == "retry" else 0,
         notification=frame.notification or "",
         session_summary=frame.session_summary or "",
+        system_prompt=frame.system_prompt,
     )
 
 

@@ -90,7 +90,7 @@ def test_the_events_are_zots_and_ours():
     zots = {"session_start", "turn_start", "tool_call", "turn_end", "assistant_message"}
     assert zots | {"user_prompt", "tool_result", "error", "idle", "session_end"} == OBSERVABLE
     ours = {"user_prompt", "tool_result", "session_start", "error", "session_end"}
-    assert {"tool_call", "turn_start", "assistant_message"} | ours == GUARDABLE
+    assert {"tool_call", "turn_start", "assistant_message", "before_agent_start"} | ours == GUARDABLE
     assert DIALECT.guardable == GUARDABLE <= HOOK_POINTS
     assert DIALECT.observable == OBSERVABLE
 
