@@ -25,7 +25,6 @@ from supervisor.monitoring.sampler import Sampler
 from supervisor.preload import preload
 from supervisor.registry.checkers import Checkers
 from wire import frames
-from wire.dialects.host_calls import CallTool
 from wire.stats import Stats
 from wire.suggestions import UnknownNameError
 
@@ -60,8 +59,8 @@ class Supervisor:
     """Owns the extensions of one host.
 
     `on_notice` gets the notices about extensions, `on_note` the notes that extensions send, `on_show` notes and panels
-    as records of the event stream. `on_host_call` answers a call of an extension to its host, but for calls of tools; by
-    default that is refused. All are called from within the loop and must not wait.
+    as records of the event stream. `on_host_call` answers a call of an extension to its host that is not one of a
+    tool; by default that is refused. All are called from within the loop and must not wait.
 
     With `owns_process` every descendant of this process counts as started by an extension: daemons that left their
     process tree are adopted, and ended with the rest. A program that has children of its own must not set it.
@@ -99,7 +98,6 @@ class Supervisor:
         self.token = self._processes.token
         self._on_notice = on_notice or (lambda _extension, _kind, _message: None)
         self._on_note = on_note or (lambda _extension, _level, _message: None)
-        self._on_host_call = on_host_call or (lambda _extension, call, answer: refuse_all(call, answer))
         self.panels = Panels(loop, on_show or (lambda _record: None))
         self._env: Environment = {}
         self.data_folder: Path | None = None
@@ -118,7 +116,9 @@ class Supervisor:
         self._claims = Claims(self.extensions, reserved_tools)
         self.registrations = MergedRegistrations(self.extensions, reserved_tools)
         """The tools and slash commands that the extensions offer together."""
-        self.calls_by_extensions = CallsByExtensions(self)
+        self.calls_by_extensions = CallsByExtensions(
+            self, on_host_call or (lambda _extension, call, answer: refuse_all(call, answer))
+        )
         self.stats_file: StatsFile | None = None
         """The file of `write_stats`, if it has a timeline. It gets each verdict."""
         self.on_sample: list[Callable[[], None]] = []
@@ -216,15 +216,9 @@ class Supervisor:
             note=partial(self._noted, extension),
             showed=partial(self.panels.showed, extension),
             claims=partial(self._claims.judge, extension),
-            called=partial(self._called, extension),
+            called=partial(self.calls_by_extensions.take, extension),
             adopted=lambda table, start: self._processes.adopted(table, extension.name, start),
         )
-
-    def _called(self, extension: Extension, call: HostCall, answer: HostCallAnswer) -> None:
-        if isinstance(call, CallTool):
-            self.calls_by_extensions.take(extension, call, answer)
-        else:
-            self._on_host_call(extension, call, answer)
 
     def _changed(self, extension: Extension) -> None:
         self.guards.forget()
@@ -373,8 +367,8 @@ class Supervisor:
             return
         if self._has_begun:
             self.tell(frames.Event("session_end", reason=reason))
-        self.closed = self.calls_by_extensions.is_closed = True
-        self.calls_by_extensions.cancel_all("the host is stopping")
+        self.closed = True
+        self.calls_by_extensions.close()
         try:
             if not at_once and self.extensions:
                 self.sampler.sample(thorough=True)

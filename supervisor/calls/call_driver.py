@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CallSource(Protocol):
-    """The tools, their guards and their observers. It never waits: callbacks are called once each, in a later pass of the
+    """The tools, their guards and their observers. It never waits: it calls each callback once, in a later pass of the
     loop."""
 
     def tell(self, event: frames.Event) -> None:
@@ -57,13 +57,14 @@ class CallDriver:
         """The question to the guards that it waits for; None if it waits for none."""
         return None if self.call.step in (CallStep.RUNNING, CallStep.ENDED) else self._under_way
 
-    def begin(self, refusal: str = "") -> None:
-        """Tells the observers, and asks the guards. With a `refusal` the tool is not called."""
-        fault = unfit_reason(self.call.args)
-        if not fault:
+    def begin(self, refusal: Callable[[GuardedCall], str] | None = None) -> None:
+        """Tells the observers, and asks the guards. `refusal` says why the tool is not called; "" if it may be."""
+        why = unfit_reason(self.call.args)
+        if not why:
             self._source.tell(self.call.question)
-        if refusal := fault or refusal:
-            self.call.refuse(refusal)
+            why = "" if refusal is None else refusal(self.call)
+        if why:
+            self.call.refuse(why)
         self._go_on()
 
     def cancel(self, reason: str) -> frames.ToolResult | None:
@@ -117,6 +118,6 @@ class CallDriver:
                 content=content,
                 is_error=bool(result.is_error),
                 origin_extension=call.caller,
-            )  # fmt: skip
+            )
         )
         return result

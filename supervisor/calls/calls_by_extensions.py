@@ -14,6 +14,7 @@ from supervisor.calls.guarded_call import CallOrigin, GuardedCall
 from supervisor.calls.request_in_flight import RequestInFlight
 from supervisor.calls.tool_source import ExtensionToolSource
 from supervisor.extension.lifecycle import WorkerState
+from wire.dialects.host_calls import CallTool
 from wire.frames.tool_results import error_result
 from wire.suggestions import no_such
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from supervisor.extension.extension import Extension
     from supervisor.extension.worker import Worker
     from wire import frames
-    from wire.dialects.host_calls import CallTool
+    from wire.dialects.host_calls import HostCall
 
 CHAIN_LIMIT = 4
 """Maximum number of calls that wait for one another, the first one included. zot's limit."""
@@ -35,6 +36,7 @@ CALL_S = 60.0
 """Maximum number of seconds of such a call, with its guards. zot's limit."""
 BEHIND_S = 0.05
 """Seconds until the next look whether the readers of the host have caught up."""
+STOPPING = "the host is stopping"
 QUOTED = 80
 """Maximum number of characters of a name in a refusal."""
 
@@ -51,7 +53,7 @@ class OwnTools(Protocol):
         """Whether too many records wait for the readers."""
 
     def refusal(self, call: GuardedCall) -> str:
-        """Why the agent does not allow the call; "" if it does."""
+        """Why the agent does not allow the call, whose arguments are a JSON object; "" if it does."""
 
     def call(self, call: GuardedCall, done: Callable[[frames.ToolResult], None]) -> Cancellable:
         """Calls one of its own tools. `done` gets the result in a later pass."""
@@ -64,17 +66,22 @@ class OwnTools(Protocol):
 class CallsByExtensions(ExtensionToolSource):
     """All such calls of one host."""
 
-    def __init__(self, host: CallHost) -> None:
+    def __init__(self, host: CallHost, others: Callable[[Extension, HostCall, HostCallAnswer], None]) -> None:
+        """`others` takes the requests of extensions that are about something else."""
         super().__init__(host)
+        self._others = others
         self.loop = host.loop
         self.own: OwnTools | None = None
         """None in a host without an agent."""
         self.open: set[_Call] = set()
-        self.is_closed = False
-        """Whether the host is stopping: all further calls are refused."""
+        self._is_closed = False
+        """Whether the host is stopping."""
 
-    def take(self, caller: Extension, call: CallTool, answer: HostCallAnswer) -> None:
+    def take(self, caller: Extension, call: HostCall, answer: HostCallAnswer) -> None:
         """Carries out a call of an extension, or refuses it."""
+        if not isinstance(call, CallTool):
+            self._others(caller, call, answer)
+            return
         worker = next((each for each in caller.all_workers if answer.is_of(each.channel.host_calls)), None)
         if worker is None:
             answer.refuse("its worker has ended")
@@ -91,8 +98,8 @@ class CallsByExtensions(ExtensionToolSource):
 
     def _refusal(self, caller: Extension, worker: Worker, call: CallTool, parent: ToolCallInFlight | None) -> str:
         """Why the call is not even put to the guards; "" if it is."""
-        if self.is_closed:
-            return "the host is stopping"
+        if self._is_closed:
+            return STOPPING
         if worker.state is not WorkerState.READY:
             return "it is not ready; call tools after ready" if not worker.state.is_settled else "it is being stopped"
         if call.parent is not None and parent is None:
@@ -119,6 +126,11 @@ class CallsByExtensions(ExtensionToolSource):
         if self.own is not None and call.tool in self.own.names:
             return self.own.call(call, done)
         return super().call(call, done, on_progress)
+
+    def close(self) -> None:
+        """Ends all open calls, and refuses further ones: the host is stopping."""
+        self._is_closed = True
+        self.cancel_all(STOPPING)
 
     def cancel_all(self, reason: str) -> None:
         """Ends all open calls."""
@@ -177,7 +189,7 @@ class _Call:
             self._driver.begin()
         else:
             own.began(self._call)
-            self._driver.begin(own.refusal(self._call))
+            self._driver.begin(own.refusal)
 
     def is_asked(self, worker: Worker) -> bool:
         """Whether this worker is asked for a verdict on the call now."""

@@ -52,8 +52,8 @@ class GuardedCall:
     its content, and `contexts` follow it."""
 
     __slots__ = (
-        "_names_guard", "_retries", "args", "call_id", "caller", "changed", "contexts", "failure", "origin", "prompt_end",
-        "result", "step", "tool",
+        "_names_guard", "_retries", "args", "call_id", "caller", "changed", "contexts", "failure", "origin",
+        "prompt_end", "result", "step", "tool",
     )  # fmt: skip
 
     def __init__(

@@ -71,8 +71,8 @@ class ToolCallInFlight(RequestInFlight):
     tool's schema, the call fails and is not sent; if they cannot be checked, it is sent unchecked, as zot does. If the
     worker dies, the call is made once more if the tool allows a retry and another worker is up.
 
-    `tool_id` is the id of the call in events; `around` are the tools of the calls for which it is made. The check has its own time limit. The time limit of the tool begins when
-    the call is sent."""
+    `tool_id` is the id of the call in events; `around` are the tools of the calls for which it is made. The check
+    has its own time limit. The time limit of the tool begins when the call is sent."""
 
     def __init__(
         self,

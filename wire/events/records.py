@@ -92,8 +92,8 @@ class ToolCall(Record, frozen=True, tag="tool_call"):
     """Ours: the extension of the tool; absent for a built-in tool and for a tool that does not exist."""
     origin_extension: str | msgspec.UnsetType = msgspec.UNSET
     """Ours: the extension that makes the call by `call_tool`; absent for a call of the model. Such a call has no
-    `tool_use_start`, belongs to no message, and has the id `PARENT/NUMBER`; PARENT is the id of the call for which it is
-    made, or the name of the extension."""
+    `tool_use_start`, belongs to no message, and has the id `PARENT/NUMBER`: PARENT is the id of the call for which it
+    is made, or the name of the extension."""
 
 
 class TurnEnd(Record, frozen=True, tag="turn_end"):

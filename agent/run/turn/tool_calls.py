@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.output import event_content
-from agent.tools.extension_result import error_result, limit_parts, parts_of
+from agent.tools.extension_result import blocks_of, error_result, limit_parts, parts_of
 from agent.transcript import Image, Text, ToolResult
 from supervisor.calls.guard_chain import UNTOUCHED
 from supervisor.calls.guarded_call import CallStep, GuardedCall
@@ -87,7 +87,7 @@ class ToolCalls:
             ran = None
             if guarded.step is CallStep.RUNNING:
                 ran = self._toolbox.run(call, guarded.args, self._event_writer.wait, self._abort)
-                if guarded.ran(_content(ran), is_error=ran.is_error) is CallStep.RECOVERY:
+                if guarded.ran(blocks_of(ran), is_error=ran.is_error) is CallStep.RECOVERY:
                     guarded.judged(UNTOUCHED)
             results.append(self._finish(call, guarded, ran))
         return results
@@ -99,6 +99,7 @@ class ToolCalls:
             (call, each.args) for call, each in zip(group, guarded, strict=True) if each.step is CallStep.RUNNING
         ]
         ran = iter(self._toolbox.run_beside(running, self._event_writer.wait, self._abort) if running else ())
+        self.ended = self.ended or self._toolbox.prompt_end
         return [
             (call, each, self._recover(call, each, next(ran)) if each.step is CallStep.RUNNING else None)
             for call, each in zip(group, guarded, strict=True)
@@ -126,13 +127,13 @@ class ToolCalls:
 
     def _recover(self, call: ToolCall, guarded: GuardedCall, result: ToolResult) -> ToolResult:
         """The result of the last try. Each time the call fails, the guards of errors are asked."""
-        step = guarded.ran(_content(result), is_error=result.is_error)
+        step = guarded.ran(blocks_of(result), is_error=result.is_error)
         while step is CallStep.RECOVERY:
             step = self._judge(guarded)
             self.ended = self.ended or guarded.prompt_end
             if step is CallStep.RUNNING:
                 result = self._toolbox.run(call, guarded.args, self._event_writer.wait, self._abort)
-                step = guarded.ran(_content(result), is_error=result.is_error)
+                step = guarded.ran(blocks_of(result), is_error=result.is_error)
         return result
 
     def _judge(self, guarded: GuardedCall) -> CallStep:
@@ -191,16 +192,7 @@ def side_by_side(calls: Sequence[ToolCall], is_read_only: Callable[[str], bool])
     return groups
 
 
-def _content(result: ToolResult) -> list[frames.ContentBlock]:
-    return [
-        frames.ContentBlock("image", mime_type=part.mime_type, data=part.data)
-        if isinstance(part, Image)
-        else frames.ContentBlock("text", text=part.text)
-        for part in result.content
-    ]
-
-
 def _result_event(call: ToolCall, result: ToolResult) -> frames.Event:
     return frames.Event(
-        "tool_result", tool_id=call.id, tool_name=call.name, is_error=result.is_error, content=_content(result)
+        "tool_result", tool_id=call.id, tool_name=call.name, is_error=result.is_error, content=blocks_of(result)
     )
