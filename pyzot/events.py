@@ -92,6 +92,10 @@ class ToolCall(Event):
     args: Any
     extension: str | None = None
     """The extension of the tool; absent for a built-in tool and for a tool that does not exist."""
+    origin_extension: str | None = None
+    """The extension that makes the call by `call_tool`; absent for a call of the model. Such a call has no
+    `tool_use_start`, belongs to no message, and has the id `PARENT/NUMBER`: PARENT is the id of the call for which it
+    is made, or the name of the extension."""
 
 
 class TurnEnd(Event):
@@ -116,6 +120,8 @@ class ToolResult(Event):
     is_error: bool
     content: tuple[TextContent | ImageContent, ...]
     extension: str | None = None
+    """As in the call's record."""
+    origin_extension: str | None = None
     """As in the call's record."""
 
 
@@ -161,6 +167,8 @@ class Session(Event):
     time: str
     resumed: int | None = None
     """Number of messages that the conversation began with. Present only if the run continues a session."""
+    reasoning: str | None = None
+    """The level of reasoning that was set; absent if none was."""
 
 
 class ExtensionNotice(Event):

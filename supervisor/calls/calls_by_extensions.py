@@ -42,7 +42,7 @@ QUOTED = 80
 
 
 class OwnTools(Protocol):
-    """What an agent adds: its own tools, its own rules, and its readers."""
+    """The tools of the agent itself, its rules and its readers."""
 
     @property
     def names(self) -> Collection[str]:

@@ -105,7 +105,11 @@ UNRECORDED_MEMBERS = {
     "deferred", "exposure", "output_schema", "interactive", "namespace", "namespace_description",
     "namespace_instructions", "replay", "model",
 }  # fmt: skip
-"""Frames, and members of frames, that no vector has yet."""
+UNRECORDED_EVENTS = {
+    "user_prompt_submit", "tool_confirmation_requested", "permission_decision", "pre_compact", "post_compact",
+    "subagent_start", "subagent_stop",
+}  # fmt: skip
+"""Frames, members of frames, and events that no vector has yet."""
 
 
 @pytest.mark.parametrize("side", Side)
@@ -135,7 +139,7 @@ def test_the_vectors_have_every_member_inside_of_frames():
 
 
 def test_the_vectors_have_every_event_and_every_question():
-    assert {frame["event"] for frame in said(Side.HOST, "event")} == set(EVENTS)
+    assert {frame["event"] for frame in said(Side.HOST, "event")} == set(EVENTS) - UNRECORDED_EVENTS
     assert {frame["event"] for frame in said(Side.HOST, "event_intercept")} == GUARDED
 
 

@@ -28,9 +28,13 @@ HOOK_POINTS = frozenset(
     }
 )  # fmt: skip
 """Events that an extension of some dialect can guard. `tool_result` covers successes and failures."""
-EVENTS = HOOK_POINTS - {"before_agent_start"} | {"turn_end", "usage", "idle"}
+EVENTS = HOOK_POINTS - {"before_agent_start"} | {
+    "turn_end", "usage", "idle", "user_prompt_submit", "permission_decision", "pre_compact", "post_compact",
+    "tool_confirmation_requested", "subagent_start", "subagent_stop",
+}  # fmt: skip
 """Events that an extension of some dialect can observe. `usage`: the tokens of one request to the model. `idle`: a
-prompt has ended, and no other one waits."""
+prompt has ended, and no other one waits. An agent of ours sends no event of the last line: it has neither a person who
+confirms calls nor subagents. A client of `zot host` may have them."""
 
 
 def unix_ms() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from wire import frames
 from wire.dialects import host_calls
@@ -33,8 +34,13 @@ if TYPE_CHECKING:
 
 OBSERVABLE = EVENTS - {"usage"}
 GUARDABLE = HOOK_POINTS
-"""In zot itself, user_prompt, tool_result, error and session_end can be neither observed nor guarded, session_start
-cannot be guarded, and idle cannot be observed."""
+"""zot itself has no `user_prompt`, `error` and `idle`, and only guards of `before_agent_start`, `tool_call`,
+`turn_start` and `assistant_message`."""
+SESSION_ENDS = frozenset({"session_switch", "cwd_change"})
+SHUTDOWN = "shutdown"
+"""zot's reason of every other end of a session, for observers."""
+ZOT_FRAME = 4 * 1024 * 1024
+"""Maximum size in bytes of a frame that an extension written for zot reads."""
 _QUESTION_HEAD = b'{"type":"event_intercept","id":"'
 _EVENT_HEAD = len('{"type":"event')
 _FOR_SESSION = frozenset({frames.Hello, frames.CallTool, frames.CallToolCancel, frames.Malformed})
@@ -58,9 +64,12 @@ class ZotDialect(Dialect):
     launchers = frozenset({"npx", "pnpx", "bunx", "uvx", "pipx"})
 
     def __init__(self) -> None:
-        self.event: frames.Event | None = None
+        self.asked: frames.Event | None = None
+        self.question = b""
+        """The frame of the last event that guards were asked about; it is encoded once for all of them."""
+        self.told: frames.Event | None = None
         self.frame = b""
-        """The frame of the last event, which is encoded once for all extensions."""
+        """The same for observers."""
 
     def session(self, setup: Setup) -> ZotSession:
         return ZotSession(self, setup.frame_limit)
@@ -185,15 +194,21 @@ class ZotSession(NoHostCalls):
 
     def ask(self, call_id: str, event: frames.Event) -> bytes:
         # The members after `type` and `id` are the event's own.
-        return _QUESTION_HEAD + call_id.encode() + self.tell(event)[_EVENT_HEAD:]
+        dialect = self._dialect
+        if event is dialect.asked:
+            return _QUESTION_HEAD + call_id.encode() + dialect.question
+        question = (_encode(event) + b"\n")[_EVENT_HEAD:]
+        if len(question) <= _KEPT:
+            dialect.asked, dialect.question = event, question
+        return _QUESTION_HEAD + call_id.encode() + question
 
     def tell(self, event: frames.Event) -> bytes:
         dialect = self._dialect
-        if event is dialect.event:
+        if event is dialect.told:
             return dialect.frame
-        frame = _encode(event) + b"\n"
+        frame = told_frame(event)
         if len(frame) <= _KEPT:
-            dialect.event, dialect.frame = event, frame
+            dialect.told, dialect.frame = event, frame
         return frame
 
     def stop(self) -> bytes:
@@ -248,6 +263,20 @@ def verdict_in(frame: frames.InterceptResponse) -> GuardVerdict:
         session_summary=frame.session_summary or "",
         system_prompt=frame.system_prompt,
     )
+
+
+def told_frame(event: frames.Event) -> bytes:
+    """Returns an event in zot's form for observers. A result has its content twice: whole, which is ours, and cut, as
+    zot has it; the whole one is left out of a frame that is too long for zot."""
+    if event.event == "session_end" and event.reason not in SESSION_ENDS:
+        event = replace(event, reason=SHUTDOWN)
+    elif event.event == "tool_result":
+        content, is_cut = cut_content(event.content or ())
+        event = replace(event, result=frames.EventResult(content, bool(event.is_error), is_cut or None))
+    frame = _encode(event) + b"\n"
+    if len(frame) > ZOT_FRAME and event.content:
+        frame = _encode(replace(event, content=None)) + b"\n"
+    return frame
 
 
 DIALECT = ZotDialect()

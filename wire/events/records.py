@@ -158,6 +158,8 @@ class Session(Record, frozen=True, tag="session"):
     time: str
     resumed: int | msgspec.UnsetType = msgspec.UNSET
     """Number of messages that the conversation began with. Present only if the run continues a session."""
+    reasoning: str | msgspec.UnsetType = msgspec.UNSET
+    """The level of reasoning that was set; absent if none was."""
 
 
 class Extension(Record, frozen=True, tag="extension"):

@@ -369,7 +369,7 @@ for frame in frames():
 
 
 def told(host: Host, count: int) -> list[str]:
-    """What the slow extension has heard, once that are so many."""
+    """The frames and the reasons that the slow extension has heard, once they are so many."""
     host.until(lambda: len(json_of(host)) >= count)
     return json_of(host)
 
