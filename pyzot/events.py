@@ -93,9 +93,7 @@ class ToolCall(Event):
     extension: str | None = None
     """The extension of the tool; absent for a built-in tool and for a tool that does not exist."""
     origin_extension: str | None = None
-    """The extension that makes the call by `call_tool`; absent for a call of the model. Such a call has no
-    `tool_use_start`, belongs to no message, and has the id `PARENT/NUMBER`: PARENT is the id of the call for which it
-    is made, or the name of the extension."""
+    """The extension that makes the call by `call_tool`; absent for a call of the model."""
 
 
 class TurnEnd(Event):
@@ -200,8 +198,7 @@ class ExtensionNotice(Event):
     adds a text for the model; error_handling: a guard decides about an error; summary: a guard sums up the session;
     system_prompt: a guard has replaced it."""
     message: str
-    """One line that a person can act on; for `blocked` and `asked`, the whole reason, at most 10,000 characters. A cut
-    message ends in ` …`."""
+    """One line that a person can act on; for `blocked` and `asked` the whole reason. A cut message ends in ` …`."""
 
 
 class Retry(Event):

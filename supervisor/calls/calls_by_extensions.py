@@ -67,9 +67,9 @@ class CallsByExtensions(ExtensionToolSource):
     """All such calls of one host."""
 
     def __init__(self, host: CallHost, others: Callable[[Extension, HostCall, HostCallAnswer], None]) -> None:
-        """`others` takes the requests of extensions that are about something else."""
         super().__init__(host)
-        self._others = others
+        self.others = others
+        """Takes the requests of extensions that are about something else."""
         self.loop = host.loop
         self.own: OwnTools | None = None
         """None in a host without an agent."""
@@ -80,7 +80,7 @@ class CallsByExtensions(ExtensionToolSource):
     def take(self, caller: Extension, call: HostCall, answer: HostCallAnswer) -> None:
         """Carries out a call of an extension, or refuses it."""
         if not isinstance(call, CallTool):
-            self._others(caller, call, answer)
+            self.others(caller, call, answer)
             return
         worker = next((each for each in caller.all_workers if answer.is_of(each.channel.host_calls)), None)
         if worker is None:

@@ -133,3 +133,13 @@ def call(tool: str, call_id: str = "c", parent: str | None = "$", **args: Any) -
 
 def text_of(result: dict[str, Any]) -> str:
     return "".join(block.get("text", "") for block in result["content"])
+
+
+def ask(host: Host, tool: str, *say: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
+    """The results that the caller with this tool gets of its calls."""
+    return json.loads(host.text(tool, say=say, **more))
+
+
+def ask_one(host: Host, tool: str, said: dict[str, Any]) -> tuple[str, bool]:
+    (got,) = ask(host, tool, said)
+    return text_of(got), bool(got.get("is_error"))

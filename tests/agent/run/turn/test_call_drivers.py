@@ -70,6 +70,8 @@ class Play:
 class Turn:
     """Stands in for what `ToolCalls` talks to."""
 
+    prompt_end = ""
+
     def __init__(self, play: Play, args: bytes) -> None:
         self.play, self.abort = play, Abort()
         calls = ToolCalls(self, self, self, self.abort)  # type: ignore[arg-type]
