@@ -118,9 +118,8 @@ class ToolResult(Event):
     is_error: bool
     content: tuple[TextContent | ImageContent, ...]
     extension: str | None = None
-    """As in the call's record."""
     origin_extension: str | None = None
-    """As in the call's record."""
+    """Ours, like `extension`: as in the call's record."""
 
 
 class CompactDone(Event):

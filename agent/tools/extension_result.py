@@ -27,9 +27,9 @@ OTHER_NAMES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-
 """Wrong and former names of media types, which some programs use, and the right ones."""
 
 
-def error_result(call_id: str, text: str) -> ToolResult:
+def error_result(call_id: str, text: str, failure: Failure | None = None) -> ToolResult:
     """An error result with this text."""
-    return ToolResult(call_id, (Text(text),), is_error=True)
+    return ToolResult(call_id, (Text(text),), is_error=True, failure=failure)
 
 
 def extension_result(call_id: str, name: str, answer: ToolAnswer, folder: Path | None = None) -> ToolResult:
@@ -37,13 +37,16 @@ def extension_result(call_id: str, name: str, answer: ToolAnswer, folder: Path |
     not match its type becomes a text: the model's API would refuse every further request. A text beyond the bounds of
     built-in tools is cut; the whole text goes to a file in `folder`, by default the temporary directory."""
     if answer.frame is None:
-        if answer.failure is Failure.TIMEOUT:
-            return error_result(call_id, f"extension {name} failed: timeout waiting for {name} ({answer.reason})")
-        if answer.failure is Failure.CANCELLED:
-            return error_result(call_id, f"aborted: {answer.reason}")
-        if answer.failure is Failure.INVALID_ARGS:
-            return error_result(call_id, answer.reason)
-        return error_result(call_id, f"extension {name} failed: {answer.reason}")
+        match answer.failure:
+            case Failure.TIMEOUT:
+                text = f"extension {name} failed: timeout waiting for {name} ({answer.reason})"
+            case Failure.CANCELLED:
+                text = f"aborted: {answer.reason}"
+            case Failure.INVALID_ARGS:
+                text = answer.reason
+            case _:
+                text = f"extension {name} failed: {answer.reason}"
+        return error_result(call_id, text, answer.failure)
     parts, is_bad = parts_of(answer.frame.content or (), name)
     shown = limit_parts(parts, folder)
     return ToolResult(

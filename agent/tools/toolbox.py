@@ -140,7 +140,9 @@ class Toolbox:
             self.cancel_pending(abort.reason)
             self._loop.run_until(lambda: None not in results, self._loop.clock() + CANCELLED_S)
         return [
-            error_result(call.id, f"aborted: {abort.reason}") if result is None else self.fit_images(call, result, wait)
+            error_result(call.id, f"aborted: {abort.reason}", Failure.CANCELLED)
+            if result is None
+            else self.fit_images(call, result, wait)
             for (call, _), result in zip(calls, results, strict=True)
         ]
 
@@ -167,7 +169,11 @@ class Toolbox:
             if name in self._of_extension_tools:
                 assert self._extension_tools is not None
                 self._extension_tools.begin(
-                    name, args, lambda text, is_error: ended(ToolResult(call.id, limit_parts((Text(text),)), is_error))
+                    name,
+                    args,
+                    lambda text, is_error, failure=None: ended(
+                        ToolResult(call.id, limit_parts((Text(text),)), is_error, failure)
+                    ),
                 )
                 return ENDED
             if name != catalogue.SKILL.name:
@@ -186,7 +192,7 @@ class Toolbox:
             owner = self._registered.owner_of(name)
             assert owner is not None
             why = owner.failure or "it no longer has this tool"
-            ended(error_result(call.id, f"extension {owner.name}/{name} failed: {why}"))
+            ended(error_result(call.id, f"extension {owner.name}/{name} failed: {why}", Failure.DIED))
         return ENDED
 
     def stoppables(self) -> Sequence[Stoppable]:
@@ -229,7 +235,7 @@ class Toolbox:
             cwd=self._cwd,
             logs=self._logs,
             on_progress=lambda text: self._on_progress(call.id, text),
-            done=lambda text, is_error: ended(ToolResult(call.id, (Text(text),), is_error)),
+            done=lambda text, is_error, failure=None: ended(ToolResult(call.id, (Text(text),), is_error, failure)),
         )
         self._commands.append(command)
         return command
@@ -264,7 +270,7 @@ def _both(first: Callable[[ToolResult], None], second: Callable[[ToolResult], No
 def _file_result(call: ToolCall, pending: Pending) -> ToolResult:
     """The result of a file tool's call that has ended."""
     if pending.failure is not None:
-        return error_result(call.id, f"{call.name}: {pending.reason}")
+        return error_result(call.id, f"{call.name}: {pending.reason}", pending.failure)
     answer: dict[str, Any] = pending.value
     parts = tuple(
         Text(block["text"]) if block["type"] == "text" else Image(block["mime_type"], block["data"])

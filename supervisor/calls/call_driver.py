@@ -32,7 +32,8 @@ class CallSource(Protocol):
         done: Callable[[frames.ToolResult], None],
         on_progress: Callable[[str], None],
     ) -> Cancellable:
-        """Calls the tool with the arguments as guards left them. A failure is an error result."""
+        """Calls the tool with the arguments as guards left them. A failure is an error result; `call.failed` says its
+        kind, if that is known."""
 
 
 class CallDriver:
@@ -63,8 +64,10 @@ class CallDriver:
         if not why:
             self._source.tell(self.call.question)
             why = "" if refusal is None else refusal(self.call)
-        if why:
-            self.call.refuse(why)
+            if why:
+                self.call.refuse(why)
+        else:
+            self.call.refuse(why, "failed")
         self._go_on()
 
     def cancel(self, reason: str) -> frames.ToolResult | None:
@@ -79,6 +82,7 @@ class CallDriver:
 
     def _go_on(self) -> None:
         call = self.call
+        self._tell_decision()
         if call.step is CallStep.RUNNING:
             self._under_way = self._source.call(call, self._ran, self._progressed)
         elif call.step is CallStep.ENDED:
@@ -109,15 +113,10 @@ class CallDriver:
             is_error = result.is_error if changed.is_error is None else changed.is_error
             result = frames.ToolResult(call.call_id, changed.content, is_error)
         result = add_texts(result, *call.contexts)
-        content = list(result.content or ())
-        self._source.tell(
-            frames.Event(
-                "tool_result",
-                tool_id=call.call_id,
-                tool_name=call.tool,
-                content=content,
-                is_error=bool(result.is_error),
-                origin_extension=call.caller,
-            )
-        )
+        self._tell_decision()
+        self._source.tell(call.told(list(result.content or ()), is_error=bool(result.is_error)))
         return result
+
+    def _tell_decision(self) -> None:
+        if (decision := self.call.take_decision()) is not None:
+            self._source.tell(decision)

@@ -78,6 +78,7 @@ class ExtensionToolSource:
         def called(answer: ToolAnswer) -> None:
             if host.stats_file is not None:
                 host.stats_file.mark("tool_call", tool, owned.owner.name, began, detail=answer.reason)
+            call.failed = answer.failure
             done(answer.frame if answer.frame is not None else error_result(_failure_text(extension, tool, answer)))
 
         around = () if call.origin is None else call.origin.around

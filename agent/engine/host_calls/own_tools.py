@@ -45,6 +45,7 @@ class AgentTools:
 
     def call(self, call: GuardedCall, done: Callable[[frames.ToolResult], None]) -> Cancellable:
         def ended(result: ToolResult) -> None:
+            call.failed = result.failure
             told = frames.ToolResult(call.call_id, blocks_of(result), result.is_error)
             self._loop.call_later(0, partial(done, told))
 

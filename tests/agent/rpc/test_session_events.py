@@ -1,4 +1,4 @@
-"""What observers hear of sessions, prompts and compactions, where one server has several of each."""
+"""Events about sessions, prompts and compactions, where one server has several of each."""
 
 from __future__ import annotations
 

@@ -113,6 +113,7 @@ def test_its_use_counts_in_the_usage_of_the_run(bench):
         used = [record for record in trial.records if isinstance(record, events.Usage)]
         assert len(used) == 4
         assert (used[2].input, used[2].output) == (1, 1)
+        assert [each.auxiliary for each in used] == [False, False, True, False]
         assert trial.run.usage == used[-1].cumulative == trial.conversation.usage
         assert trial.run.usage.input == 3 * 2 + 1
 
