@@ -39,16 +39,16 @@ def observer(host: Host) -> Callable[[], list[tuple[Any, ...]]]:
     host.write(
         "observer",
         f"""
+file = open({str(seen)!r}, "w", buffering=1)
 hello(events=["tool_call", "tool_result"])
 send(type="ready")
-with open({str(seen)!r}, "w", buffering=1) as file:
-    for frame in frames():
-        print(json.dumps(frame), file=file)
+for frame in frames():
+    file.write(json.dumps(frame) + "\\n")
 """,
     )
 
     def told() -> list[tuple[Any, ...]]:
-        lines = [json.loads(line) for line in seen.read_text().splitlines()]
+        lines = [json.loads(line) for line in seen.read_text().splitlines(keepends=True) if line.endswith("\n")]
         return [(each["event"], each["tool_id"], each["tool_name"], each.get("origin_extension")) for each in lines]
 
     return told
@@ -142,12 +142,13 @@ def test_a_faulty_call_is_refused_with_the_reason_and_the_next_one_is_carried_ou
 
 def test_ids_without_use_are_named_and_cost_nothing_else(host: Host):
     host.add("echo")
+    host.write("mute", 'hello("hang")\nsend(type="ready")\nfor frame in frames(): pass')
     add_caller(host, "caller", "ask", "heard")
     host.start()
-    twice = [call("echo", text="one"), call("echo", text="two")]
+    twice = [call("hang"), call("echo", text="two")]
     cancel = {"type": "call_tool_cancel", "id": "nothing"}
-    got = ask(host, "ask", call("echo", "", text="0"), cancel, *twice, call("echo", "d", text="hi"), want=2)
-    assert sorted((each["id"], text_of(each)) for each in got) == [("c", "one"), ("d", "hi")]
+    (got,) = ask(host, "ask", call("echo", "", text="0"), cancel, *twice, call("echo", "d", text="hi"), want=1)
+    assert (got["id"], text_of(got)) == ("d", "hi")
     assert host.said_of("caller") == [
         ("warning", "sends a call_tool without an id; ignored"),
     ]
