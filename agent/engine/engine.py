@@ -25,7 +25,7 @@ from agent.run.run import Run
 from agent.run.session_hooks import SessionHooks
 from agent.run.slash_commands import SlashCommands
 from agent.run.steer_queue import SteerQueue
-from agent.run.summarizer import Summarizer
+from agent.run.summarizer import CompactionResult, Summarizer
 from agent.run.turn.guarded_text import guard_text
 from agent.run.turn.model_call import ModelCalls
 from agent.tools.toolbox import Toolbox
@@ -263,11 +263,6 @@ class Engine:
         self._follow(abort)
         if isinstance(provider := self._provided.provider, ProviderUnavailable):
             return PromptResult(provider.status, provider.reason)
-        try:
-            older, kept = compaction.split(self.conversation.transcript)
-        except compaction.NothingToCompactError as error:
-            return PromptResult(Status.ERROR, str(error))
-        self._ready_model(provider, abort)
         calls = ModelCalls(provider, self._event_writer, self.conversation, abort)
         summarizer = Summarizer(
             calls,
@@ -275,8 +270,15 @@ class Engine:
             self.conversation,
             abort,
             shown=lambda summary: guard_text(summary, self.supervisor, abort).text,
+            tell=self.supervisor.tell,
         )
-        summary = summarizer.run(self.model, older, kept, instructions)
+
+        def carry_out() -> CompactionResult:
+            older, kept = compaction.split(self.conversation.transcript)
+            self._ready_model(provider, abort)
+            return summarizer.run(self.model, older, kept, instructions)
+
+        summary = summarizer.attempt(carry_out)
         is_done = summary.status is Status.OK
         return PromptResult(summary.status, summary.reason, summary.text, 0, calls.usage, has_answer=is_done)
 

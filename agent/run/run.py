@@ -85,6 +85,7 @@ class Run:
             conversation,
             abort,
             shown=lambda summary: guard_text(summary, supervisor, abort).text,
+            tell=supervisor.tell,
         )
         self._compactor = AutoCompactor(summarizer, offered=toolbox.offered, say=say)
         self._attempts = None if options.answer_schema is None else AnswerAttempts(options.answer_schema.check)

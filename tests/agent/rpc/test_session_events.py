@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.faulty_run import program
 from tests.support.rpc_client import RpcClient, serve
-from tests.support.scripted_model import ScriptedModel, says
+from tests.support.scripted_model import ScriptedModel, fails, says
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,3 +71,34 @@ def test_each_conversation_of_a_server_has_its_own_start_and_end(tmp_path: Path,
     assert [frame["session_id"] for frame in told[::2]] == [frame["session_id"] for frame in told[1::2]]
     reasons = [frame["reason"] for frame in told[1::2]]
     assert reasons == ["session_switch"] * (len(ids) - 1) + ["shutdown"]
+
+
+def words(count: int) -> list[dict[str, Any]]:
+    return [
+        {"role": ("user", "assistant")[number % 2], "content": [{"type": "text", "text": f"text {number}"}]}
+        for number in range(count)
+    ]
+
+
+def test_each_compaction_that_the_client_asks_for_begins_and_ends(tmp_path: Path):
+    def compact(client: RpcClient) -> None:
+        client.ask("compact")
+        client.until("done")
+
+    def script(client: RpcClient) -> None:
+        compact(client)
+        client.ask("set_messages", messages=words(6))
+        compact(client)
+        compact(client)
+
+    model = ScriptedModel(says("So."), fails("server", "broken", 500))
+    told = heard(tmp_path, model, script, "pre_compact", "post_compact")
+    for before, after in zip(told[::2], told[1::2], strict=True):
+        assert (before["event"], after["event"]) == ("pre_compact", "post_compact")
+        assert before["compaction_id"] == after["compaction_id"]
+    empty = "nothing to compact: the conversation is empty"
+    assert [
+        (before["message_count"], after["message_count"], after["status"], after.get("error"))
+        for before, after in zip(told[::2], told[1::2], strict=True)
+    ] == [(0, 0, "failed", empty), (6, 5, "completed", None), (5, 5, "failed", "broken")]
+    assert (told[0]["token_estimate"], told[2]["token_estimate"]) == (0, 6 * len("text 0") // 4)
