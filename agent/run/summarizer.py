@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from agent.model import catalogue
 from agent.run import auto_compaction, compaction
 from agent.run.auto_compaction import CompactionStep
+from agent.run.turn.guarded_text import guard_text
 from agent.run.turn.reply_builder import ReplyBuilder
 from agent.transcript import text_of
 from supervisor.registry.definition_size import BYTES_PER_TOKEN
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from agent.run.turn.model_call import ModelCalls
     from agent.run.turn.reply_builder import ModelReply
     from agent.transcript import Message
+    from supervisor.supervisor import Supervisor
 
 
 OUTCOMES: dict[Status, frames.ToolOutcome] = {
@@ -53,7 +55,7 @@ class CompactionResult(msgspec.Struct, frozen=True):
 
 class Summarizer:
     """Carries out compactions. Readers get `retry`, `usage` and at the end `compact_done`, but not the reply as it
-    arrives. `shown` asks the guards and returns the summary as readers may see it; no other hook is called."""
+    arrives, and the summary as its guards leave it; no other guard is asked."""
 
     def __init__(
         self,
@@ -61,17 +63,14 @@ class Summarizer:
         event_writer: EventWriter,
         conversation: Conversation,
         abort: Abort,
-        *,
-        shown: Callable[[str], str] = str,
-        tell: Callable[[frames.Event], None] = lambda _event: None,
+        supervisor: Supervisor | None = None,
     ) -> None:
-        """`tell` sends an event to its observers."""
+        """`supervisor` has the guards and observers; None: there are none."""
         self.event_writer = event_writer
         self.conversation = conversation
         self.abort = abort
         self._model_calls = model_calls
-        self._shown = shown
-        self._tell = tell
+        self._supervisor = supervisor
 
     def attempt(self, carry_out: Callable[[], CompactionResult]) -> CompactionResult:
         """Carries out one compaction between the events about it. `carry_out` may raise `NothingToCompactError`."""
@@ -84,6 +83,10 @@ class Summarizer:
         status = OUTCOMES.get(ended.status, "failed")
         self._tell(replace(self._event("post_compact", number), status=status, error=ended.reason or None))
         return ended
+
+    def _tell(self, event: frames.Event) -> None:
+        if self._supervisor is not None:
+            self._supervisor.tell(event)
 
     def _event(self, name: str, number: str) -> frames.Event:
         messages = self.conversation.transcript
@@ -119,7 +122,8 @@ class Summarizer:
         before = len(self.conversation.transcript)
         self.conversation.compact(compaction.compacted_conversation(text, kept))
         after = len(self.conversation.transcript)
-        text = self._shown(text)
+        if self._supervisor is not None:
+            text = guard_text(text, self._supervisor, self.abort).text
         self.event_writer.emit(events.CompactDone(text, before, after, trigger))
         return CompactionResult(Status.OK, text=text)
 

@@ -102,3 +102,52 @@ def test_each_compaction_that_the_client_asks_for_begins_and_ends(tmp_path: Path
         for before, after in zip(told[::2], told[1::2], strict=True)
     ] == [(0, 0, "failed", empty), (6, 5, "completed", None), (5, 5, "failed", "broken")]
     assert (told[0]["token_estimate"], told[2]["token_estimate"]) == (0, 6 * len("text 0") // 4)
+
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
+
+
+def test_each_prompt_of_the_client_is_told_once_when_it_is_accepted(tmp_path: Path):
+    """Also one that never runs. No guard has judged it."""
+    image = {"mime_type": "image/png", "data": PNG}
+    may_end: list[bool] = []
+
+    def script(client: RpcClient) -> None:
+        client.send("prompt", message="first")
+        client.until("turn_start")
+        client.ask("prompt", message="", images=[image, image])
+        never = client.ask("prompt", message="never")["data"]["prompt"]
+        client.ask("compact")
+        assert client.ask("steer", message="and this")["success"]
+        client.ask("abort", prompt=never)
+        assert not client.ask("prompt", message=" ")["success"]
+        may_end.append(True)
+        for number in ("p1", "p2", "p3", "p4"):
+            client.until("done", prompt=number)
+        client.prompt("last")
+
+    model = ScriptedModel(says("A."), otherwise=says("B."))
+    model.may_reply = lambda _number: bool(may_end)
+    told = heard(tmp_path, model, script, "user_prompt_submit", "user_prompt")
+    assert [
+        (frame.get("text"), frame.get("queued"), frame.get("image_count"))
+        for frame in told
+        if frame["event"] == "user_prompt_submit"
+    ] == [
+        ("first", None, None),
+        (None, True, 2),
+        ("never", True, None),
+        ("and this", True, None),
+        ("last", None, None),
+    ]
+    assert [frame["event"] for frame in told][:3] == ["user_prompt_submit", "user_prompt", "user_prompt_submit"]
+
+
+def test_prompts_that_come_before_extensions_are_up_are_told_to_them(tmp_path: Path):
+    def script(client: RpcClient) -> None:
+        for message in ("one", "two"):
+            client.send("prompt", message=message)
+        client.until("done", prompt="p2")
+
+    told = heard(tmp_path, ScriptedModel(otherwise=says("A.")), script, "user_prompt_submit")
+    assert [(frame["text"], frame.get("queued")) for frame in told] == [("one", None), ("two", True)]
