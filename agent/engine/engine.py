@@ -12,6 +12,7 @@ import msgspec
 
 from agent.engine import extensions as starting
 from agent.engine.host_calls.answers import HostCalls
+from agent.engine.host_calls.own_tools import AgentTools
 from agent.engine.host_calls.session_reloads import SessionReloads
 from agent.engine.host_calls.workspace import SessionWorkspace
 from agent.engine.prompt_result import PromptResult
@@ -135,6 +136,7 @@ class Engine:
             extension_tools=extension_tools,
             on_progress=lambda call_id, text: event_writer.post_progress(events.ToolProgress(call_id, text)),
         )
+        self.supervisor.calls_by_extensions.own = AgentTools(loop, self.toolbox, event_writer)
 
     # --- prompts ------------------------------------------------------------------------------------------
 

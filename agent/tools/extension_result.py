@@ -14,6 +14,7 @@ from agent.tools.shell.command import log_folder
 from agent.tools.shell.output_window import MAX_BYTES, MAX_LINES
 from agent.transcript import Image, Text, ToolResult
 from supervisor.loop.future import Failure
+from wire.frames import ContentBlock
 from wire.image_types import HEAD_BYTES, image_type
 from wire.text import one_line
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from supervisor.calls.tool_call import ToolAnswer
-    from wire.frames import ContentBlock
-
 
 OTHER_NAMES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png"}
 """Wrong and former names of media types, which some programs use, and the right ones."""
@@ -87,6 +86,16 @@ def _part(block: ContentBlock, name: str) -> tuple[Text | Image | None, bool]:
         is_what = f"are {found}" if found else f"are no {TAKEN}"
         return Text(f"[an image of type {said[:80]!r} from extension {extension}; its bytes {is_what}]"), False
     return Image(found, text), False
+
+
+def blocks_of(result: ToolResult) -> list[ContentBlock]:
+    """The parts of a result as an extension gets them."""
+    return [
+        ContentBlock("image", mime_type=part.mime_type, data=part.data)
+        if isinstance(part, Image)
+        else ContentBlock("text", text=part.text)
+        for part in result.content
+    ]
 
 
 def media_type(said: str) -> str:

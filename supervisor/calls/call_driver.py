@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class CallSource(Protocol):
-    """The tools, their guards and their observers. It never waits: callbacks are called once each, those of guards in a
-    later pass of the loop."""
+    """The tools, their guards and their observers. It never waits: it calls each callback once, in a later pass of the
+    loop."""
 
     def tell(self, event: frames.Event) -> None:
         """Sends an event to the extensions that observe it."""
@@ -53,15 +53,21 @@ class CallDriver:
         self._under_way: Cancellable | None = None
         self._result = frames.ToolResult(call.call_id)
 
-    def begin(self, refusal: str = "") -> None:
-        """Tells the observers, and asks the guards. With a `refusal` the tool is not called."""
-        fault = unfit_reason(self.call.args)
-        if not fault:
+    @property
+    def verdict(self) -> Cancellable | None:
+        """The question to the guards that it waits for; None if it waits for none."""
+        return None if self.call.step in (CallStep.RUNNING, CallStep.ENDED) else self._under_way
+
+    def begin(self, refusal: Callable[[GuardedCall], str] | None = None) -> None:
+        """Tells the observers, and asks the guards. `refusal` says why the tool is not called; "" if it may be."""
+        why = unfit_reason(self.call.args)
+        if not why:
             self._source.tell(self.call.question)
-        if fault:
-            self.call.refuse(fault, "failed")
-        elif refusal:
-            self.call.refuse(refusal)
+            why = "" if refusal is None else refusal(self.call)
+            if why:
+                self.call.refuse(why)
+        else:
+            self.call.refuse(why, "failed")
         self._go_on()
 
     def cancel(self, reason: str) -> frames.ToolResult | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
@@ -41,20 +42,33 @@ class CallStep(Enum):
     ENDED = "ended"
 
 
+class CallOrigin(msgspec.Struct, frozen=True):
+    """Where a call comes from that an extension makes."""
+
+    extension: str
+    around: tuple[str, ...] = ()
+    """The tools of the calls for which it is made, outermost first."""
+
+
 class GuardedCall:
     """The driver reads `step`: it answers `question` with `judged`, and RUNNING with `ran`, until the call has ended.
     The result is then an error with the text `failure`, or if that is empty the tool's own result: `changed` replaces
     its content, and `contexts` follow it."""
 
     __slots__ = (
-        "_has_begun", "_names_guard", "_outcome", "_retries", "args", "call_id", "changed", "contexts", "decision",
-        "failed", "failure", "prompt_end", "result", "step", "tool",
+        "_has_begun", "_names_guard", "_outcome", "_retries", "args", "call_id", "caller", "changed", "contexts",
+        "decision", "failed", "failure", "origin", "prompt_end", "result", "step", "tool",
     )  # fmt: skip
 
-    def __init__(self, call_id: str, tool: str, args: bytes, *, names_guard: bool = False) -> None:
-        """With `names_guard` the text of a block names the blocking guard, for readers without records."""
+    def __init__(
+        self, call_id: str, tool: str, args: bytes, *, names_guard: bool = False, origin: CallOrigin | None = None
+    ) -> None:
+        """With `names_guard` the text of a block names the blocking guard, for readers without records. `origin` is
+        None for a call of the model or of a client."""
         self.call_id = call_id
         self.tool = tool
+        self.origin = origin
+        self.caller = None if origin is None else origin.extension
         self.args = args
         """The arguments with the guards' rewrites."""
         self.step = CallStep.ADMISSION
@@ -80,13 +94,14 @@ class GuardedCall:
         """The event that guards judge in this step."""
         if self.step is CallStep.ADMISSION:
             return frames.Event(
-                "tool_call", tool_id=self.call_id, tool_name=self.tool, tool_args=json_on_one_line(self.args)
-            )
+                "tool_call", tool_id=self.call_id, tool_name=self.tool, tool_args=json_on_one_line(self.args),
+                origin_extension=self.caller,
+            )  # fmt: skip
         assert self.result is not None
         if self.step is CallStep.RECOVERY:
             return frames.Event(
                 "error", error=self._error(self.result), error_context="tool_execution", recoverable=True,
-                tool_id=self.call_id, tool_name=self.tool,
+                tool_id=self.call_id, tool_name=self.tool, origin_extension=self.caller,
             )  # fmt: skip
         return self.result if self.failure else replace(self.result, tool_args=json_on_one_line(self.args))
 
@@ -127,8 +142,9 @@ class GuardedCall:
 
     def _take(self, content: list[frames.ContentBlock], *, is_error: bool) -> None:
         self.result = frames.Event(
-            "tool_result", tool_id=self.call_id, tool_name=self.tool, is_error=is_error, content=content
-        )
+            "tool_result", tool_id=self.call_id, tool_name=self.tool, is_error=is_error, content=content,
+            origin_extension=self.caller,
+        )  # fmt: skip
 
     def _error(self, result: frames.Event) -> str:
         return "\n".join(block.text for block in result.content or () if block.text)
@@ -196,7 +212,7 @@ class GuardedCall:
     ) -> None:
         self.decision = frames.Event(
             "permission_decision", tool_id=self.call_id, tool_name=self.tool, decision=decision, source=source,
-            stage=stage, reason=reason or None,
+            stage=stage, reason=reason or None, origin_extension=self.caller,
         )  # fmt: skip
 
     def take_decision(self) -> frames.Event | None:
@@ -214,5 +230,5 @@ class GuardedCall:
             tool_args=args if is_json else UNSET,
             tool_args_raw=None if is_json else self.args.decode("utf-8", "replace"),
             status=self._outcome or ended,
-            executed=self._has_begun and self.failed is not Failure.INVALID_ARGS,
+            executed=self._has_begun and self.failed is not Failure.INVALID_ARGS, origin_extension=self.caller,
         )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.output import event_content
-from agent.tools.extension_result import error_result, limit_parts, parts_of
+from agent.tools.extension_result import blocks_of, error_result, limit_parts, parts_of
 from agent.transcript import Image, Text, ToolResult
 from supervisor.calls.guard_chain import UNTOUCHED
 from supervisor.calls.guarded_call import CallStep, GuardedCall
@@ -71,7 +71,7 @@ class ToolCalls:
                 )
                 self._tell_decision(guarded)
                 content = guarded.result.content if result is ran and guarded.result is not None else None
-                self._supervisor.tell(guarded.told(content or _content(result), is_error=result.is_error))
+                self._supervisor.tell(guarded.told(content or blocks_of(result), is_error=result.is_error))
         return tuple(results)
 
     def has_built_in(self, tool: str) -> bool:
@@ -103,6 +103,7 @@ class ToolCalls:
             (call, each.args) for call, each in zip(group, guarded, strict=True) if each.step is CallStep.RUNNING
         ]
         ran = iter(self._toolbox.run_beside(running, self._event_writer.wait, self._abort) if running else ())
+        self.ended = self.ended or self._toolbox.prompt_end
         return [
             (call, each, self._recover(call, each, next(ran)) if each.step is CallStep.RUNNING else None)
             for call, each in zip(group, guarded, strict=True)
@@ -202,15 +203,6 @@ def side_by_side(calls: Sequence[ToolCall], is_read_only: Callable[[str], bool])
     return groups
 
 
-def _content(result: ToolResult) -> list[frames.ContentBlock]:
-    return [
-        frames.ContentBlock("image", mime_type=part.mime_type, data=part.data)
-        if isinstance(part, Image)
-        else frames.ContentBlock("text", text=part.text)
-        for part in result.content
-    ]
-
-
 def _take_result(guarded: GuardedCall, result: ToolResult) -> CallStep:
     guarded.failed = result.failure
-    return guarded.ran(_content(result), is_error=result.is_error)
+    return guarded.ran(blocks_of(result), is_error=result.is_error)

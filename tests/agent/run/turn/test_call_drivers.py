@@ -73,6 +73,8 @@ class Play:
 class Turn:
     """Stands in for what `ToolCalls` talks to."""
 
+    prompt_end = ""
+
     def __init__(self, play: Play, args: bytes) -> None:
         self.play, self.abort = play, Abort()
         calls = ToolCalls(self, self, self, self.abort)  # type: ignore[arg-type]
@@ -101,8 +103,8 @@ class Turn:
             self.abort.request(Status.INTERRUPTED, "enough")
         return [ToolResult("t1", (Text(text),), is_error, self.play.failure)]
 
-    def run(self, call: ToolCall, args: bytes, wait: Any, abort: Any) -> ToolResult:
-        return self.run_beside([(call, args)], wait, abort)[0]
+    def run(self, call: ToolCall, args: bytes, *how: Any) -> ToolResult:
+        return self.run_beside([(call, args)], *how)[0]
 
     def fit_images(self, _call: Any, result: ToolResult, _wait: Any) -> ToolResult:
         return result
@@ -110,14 +112,10 @@ class Turn:
     def knows(self, _name: str) -> bool:
         return True
 
-    def is_read_only(self, _name: str) -> bool:
-        return False
-
     def refusal(self, _call: Any) -> str:
         return ""
 
-    def extension_of(self, _name: str) -> str:
-        return ""
+    is_read_only = extension_of = refusal
 
     def emit(self, _record: Any) -> None:
         pass
@@ -398,6 +396,5 @@ def test_both_drivers_do_the_same(judged: dict, results: list, abort_in: str):
 
 def test_a_block_by_the_host_is_named_so():
     play = Play({"tool_call": [Judgement(blocked_by="host", reason="it is stopping")]}, [])
-    assert [block.text for block in Served(play, ARGS).results[0].content or ()] == [
-        "refused by the host: it is stopping"
-    ]
+    (block,) = Served(play, ARGS).results[0].content or ()
+    assert block.text == "refused by the host: it is stopping"
