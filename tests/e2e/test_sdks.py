@@ -1,4 +1,4 @@
-"""What zot has learned, used by an extension in each SDK, in whole runs."""
+"""Extensions of both SDKs in whole runs, with what zot has learned."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ ext.run()
 
 
 def told(zot: Any) -> list[tuple[str, ...]]:
-    """What its log has of each event: the event, its number, the folder, the session."""
+    """The events in its log: each with its number, the folder and the session."""
     found = TOLD.findall((zot.home / "logs" / "ext-helper.log").read_text())
     return [tuple(" ".join(part.split()) for part in row) for row in found]
 
