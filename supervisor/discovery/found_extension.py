@@ -131,7 +131,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
     @property
     def written(self) -> list[str]:
         """The program and its arguments as they are written."""
-        return [self.manifest.exec, *(self.manifest.args or ())]
+        return [self.manifest.exec, *(self.manifest.args or ())] if self.manifest.exec else []
 
     @property
     def shown(self) -> list[str]:
@@ -177,6 +177,8 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
     @property
     def argv(self) -> list[str]:
+        if not (self.command or self.manifest.exec):
+            return []
         return [self.program, *(self.command[1:] if self.command else self.manifest.args or ())]
 
     @property
