@@ -13,8 +13,8 @@ from agent.cassette import CassetteError, CassettePlayer, CassetteRecorder
 from agent.engine.extensions import finding
 from agent.model import catalogue
 from agent.model.provider import ProviderUnavailable
+from agent.model.reasoning import remark
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
-from agent.model.request import THINKING_BUDGETS
 from agent.options import Options, RunRequest
 from agent.request_checks import UsageError, check, checked_folder
 from agent.run.auto_compaction import THRESHOLD
@@ -27,19 +27,20 @@ from supervisor.discovery.steps import finish
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.repository import repository_root
 from supervisor.home.zot_home import zot_home
+from wire.reasoning import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent.answers.schema import AnswerSchema
     from agent.model.provider import Provider
-    from agent.model.request import Reasoning
     from agent.providers.connection import Connect, MakeProvider
     from agent.providers.user_models import KnownModels
     from agent.sessions.choice import OpenedSession
     from agent.transcript import Image
     from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
+    from wire.reasoning import Reasoning
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -183,14 +184,11 @@ def _images(paths: tuple[str, ...], model: str) -> tuple[tuple[Image, ...], tupl
 
 
 def _reasoning(request: RunRequest, config: Config, model: str) -> tuple[Reasoning | None, str]:
-    """How much the model may think; and a line for the user if it cannot, though a flag says that it may."""
-    reasoning: Reasoning | None = request.reasoning
-    if reasoning is None:
-        reasoning = next((level for level in THINKING_BUDGETS if level == config.reasoning), None)
-    if reasoning is None or catalogue.thinking_of(model) is not catalogue.Thinking.NONE:
-        return reasoning, ""
-    said = f"--reasoning {reasoning} has no effect: models.json says that {model} cannot think"
-    return None, said if request.reasoning is not None else ""
+    """How much the model may think; and a line for the user if a flag says so and the model has not this level."""
+    if request.reasoning is None:  # the settings are for all models
+        return next((level for level in LEVELS if level == config.reasoning), None), ""
+    said = remark(model, request.reasoning)
+    return request.reasoning, f"--{said}" if said else ""
 
 
 def _known_models(home: Path) -> KnownModels | None:

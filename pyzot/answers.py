@@ -39,6 +39,9 @@ class State(Part):
     """Whether extensions are still starting; prompts wait for them."""
     session: SessionFile | None = None
     """The file of the conversation; null without one."""
+    reasoning: str | None = None
+    """The level of reasoning of the next prompt as it was set; null if none was: then it is the model's own
+    default."""
 
 
 class CommandOutcome(Part):

@@ -72,6 +72,10 @@ class Usage(Event):
     """None if the model's prices are unknown: unknown is not zero."""
     is_partial: bool = False
     """As in `Totals`. `output` is then estimated from the text that arrived, and may be too low."""
+    reasoning: int | None = None
+    """The part of `output` that was thinking; null if the provider does not count it."""
+    auxiliary: bool = False
+    """Whether the request does not measure the conversation: here, one for a summary. Absent if false."""
 
 
 class AssistantMessage(Event):
@@ -157,6 +161,8 @@ class Session(Event):
     time: str
     resumed: int | None = None
     """Number of messages that the conversation began with. Present only if the run continues a session."""
+    reasoning: str | None = None
+    """The level of reasoning that was set; absent if none was."""
 
 
 class ExtensionNotice(Event):
@@ -180,11 +186,13 @@ class ExtensionNotice(Event):
         "context",
         "error_handling",
         "summary",
+        "system_prompt",
     ]
     """exited: it ended, and the message says whether it is restarted; failed: it is given up; blocked: a guard
     refused or withheld something; no_verdict: a guard gave no readable answer; remark: a guard gave a reason without a
     block; asked: a guard leaves the decision to a person, and the message says whether it was refused; context: a guard
-    adds a text for the model; error_handling: a guard decides about an error; summary: a guard sums up the session."""
+    adds a text for the model; error_handling: a guard decides about an error; summary: a guard sums up the session;
+    system_prompt: a guard has replaced it."""
     message: str
     """One line that a person can act on; for `blocked` and `asked`, the whole reason, at most 10,000 characters. A cut
     message ends in ` …`."""

@@ -51,6 +51,9 @@ class Totals(Part):
     """None if the model's prices are unknown: unknown is not zero."""
     is_partial: bool = False
     """Whether a reply broke off or was aborted. The true figures may then be higher. Absent if false."""
+    reasoning: int | None = None
+    """The part of `output` that was thinking, as the provider counts it. A sum is over the requests whose provider
+    counts it, so the true figure may be higher; null as long as none has."""
 
 
 class Cost(Part):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from supervisor.calls.command_call import CommandInFlight
 from supervisor.calls.guards import Guards
 from supervisor.calls.merged_registrations import Claims, MergedRegistrations
+from supervisor.calls.observers import Observers
 from supervisor.calls.panels import Panels
 from supervisor.calls.tool_call import ToolCallInFlight
 from supervisor.calls.verdict_request import VerdictRequests
@@ -23,7 +24,6 @@ from supervisor.monitoring import stats
 from supervisor.monitoring.sampler import Sampler
 from supervisor.preload import preload
 from supervisor.registry.checkers import Checkers
-from wire import frames
 from wire.stats import Stats
 from wire.suggestions import UnknownNameError
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from supervisor.monitoring.stats_file import StatsFile
     from supervisor.process.stop_policy import Patience
     from supervisor.process.teardown import Stoppable
+    from wire import frames
     from wire.dialects.base import HostInfo
     from wire.dialects.host_calls import HostCall
     from wire.events import Cost, Record
@@ -110,8 +111,7 @@ class Supervisor:
         self.restarts = self._context.restarts
         self.guards = Guards(loop, self.extensions)
         self._verdicts = VerdictRequests(loop, self.guards)
-        self._has_begun = False
-        """Whether the session has begun: extensions are then told of its start, and of its end."""
+        self.observers = Observers(self.extensions, host)
         self._checkers = Checkers(loop)
         self._claims = Claims(self.extensions, reserved_tools)
         self.registrations = MergedRegistrations(self.extensions, reserved_tools)
@@ -223,7 +223,7 @@ class Supervisor:
         self._checkers.prepare_for(extension.tools)
         self.sampler.hurry()
         self.panels.prune()
-        self._send_session_start(extension)
+        self.observers.tell_start(extension)
 
     def _replaced(self, extension: Extension) -> None:
         self._sort()
@@ -236,25 +236,8 @@ class Supervisor:
     # --- events and requests ------------------------------------------------------------------------------
 
     def tell(self, event: frames.Event) -> None:
-        """Sends an event to all extensions that observe it. They get events in the order of the calls."""
-        for extension in self.extensions:
-            if event.event in extension.observes:
-                extension.tell(event, everyone=event.event == "session_end")  # all workers got session_start
-
-    def begin_session(self) -> None:
-        """Sends `session_start` to the extensions that observe it, also to those that subscribe to it later."""
-        self._has_begun = True
-        for extension in self.extensions:
-            self._send_session_start(extension)
-
-    def _send_session_start(self, extension: Extension) -> None:
-        """Sends `session_start` to each worker that is up and has not got it yet. Does nothing before
-        `begin_session`."""
-        if self._has_begun and "session_start" in extension.observes:
-            for worker in extension.workers:
-                if worker.state.is_up and not worker.knows_session:
-                    worker.knows_session = True
-                    worker.requests.tell(frames.Event("session_start"))
+        """Sends an event to all extensions that observe it, see `Observers.tell`."""
+        self.observers.tell(event)
 
     def intercept(self, event: frames.Event) -> Judgement:
         """Asks the guards of an event, and waits for the judgement, see `VerdictRequests.judge`."""
@@ -361,8 +344,7 @@ class Supervisor:
         why the session ends."""
         if self.closed:
             return
-        if self._has_begun:
-            self.tell(frames.Event("session_end", reason=reason))
+        self.observers.end_session(reason)
         self.closed = True
         try:
             if not at_once and self.extensions:

@@ -168,7 +168,8 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     """Files that it writes in its own folder: the user's trust does not cover them, and an update keeps them. Each is a
     path in that folder, `todos.json`, where one `*` in a name stands for any characters, `logs/*.log`, but not for a
     dot at its start. Its ending is .json, .jsonl, .ndjson, .log, .db, .sqlite, .csv or .txt. Only regular files count,
-    and not those that `exec`, `args` or a link names. Absent: none."""
+    and not those that `exec`, `args` or a link names. `NAME.tmp` counts as NAME, and so do the further files of SQLite,
+    `x.db-wal`. Absent: none."""
     env: tuple[Variable, ...] = ()
     """Variables of the host's environment that it needs and would not get otherwise: secrets, such as `GITHUB_TOKEN`;
     with `env_policy` minimal, any other variable too."""
@@ -183,11 +184,16 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
 
     def is_data(self, path: str) -> bool:
         """Whether `data` covers a path in the extension's folder. The caller has checked that it is a regular file."""
-        return covers(self.data, path)
+        return covers(self.data, path, self.words)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of its command line: the program and its arguments; none without a program."""
+        return (self.exec, *(self.args or ())) if self.exec else ()
 
     @property
     def without_program(self) -> str:
-        """What it is if it has no program, in words; empty if it has one."""
+        """The kind of an extension without a program, in words; empty if it has a program."""
         if self.exec:
             return ""
         return "skills only, no program" if self.skills else "a theme; it has no effect here"

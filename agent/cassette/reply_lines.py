@@ -19,6 +19,8 @@ class Counts(msgspec.Struct):
     output: Tokens = 0
     cache_read: Tokens = 0
     cache_write: Tokens = 0
+    reasoning: Tokens | None = None
+    """The part of `output` that was thinking; None if the provider does not count it."""
 
 
 class TextBlock(msgspec.Struct, tag="text"):

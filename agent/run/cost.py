@@ -17,10 +17,17 @@ NOTHING = Totals(0, 0, 0, 0, 0.0)
 
 
 def totals(model: str, usage: Mapping[str, int], *, is_partial: bool = False) -> Totals:
-    """The tokens and the dollars of one request; `is_partial` says that its reply broke off."""
+    """The tokens and the dollars of one request; `is_partial` says that its reply broke off. Reasoning is a part of the
+    output: more of it than of that is no count."""
     counts = {name: usage.get(name, 0) for name in ("input", "output", "cache_read", "cache_write")}
     cost = catalogue.cost_usd(catalogue.find(model), counts)
-    return Totals(**counts, cost_usd=None if cost is None else round(cost, 6), is_partial=is_partial)
+    reasoning = usage.get("reasoning")
+    return Totals(
+        **counts,
+        cost_usd=None if cost is None else round(cost, 6),
+        is_partial=is_partial,
+        reasoning=reasoning if reasoning is not None and reasoning <= counts["output"] else None,
+    )
 
 
 def is_known(model: str) -> bool:
@@ -29,7 +36,7 @@ def is_known(model: str) -> bool:
 
 
 def add(left: Totals, right: Totals) -> Totals:
-    """The sum of both; its cost is None if the cost of either is."""
+    """The sum of both; its cost is None if the cost of either is, its reasoning only if that of both is."""
     unknown = left.cost_usd is None or right.cost_usd is None
     return Totals(
         input=left.input + right.input,
@@ -38,9 +45,10 @@ def add(left: Totals, right: Totals) -> Totals:
         cache_write=left.cache_write + right.cache_write,
         cost_usd=None if unknown else round((left.cost_usd or 0.0) + (right.cost_usd or 0.0), 6),
         is_partial=left.is_partial or right.is_partial,
+        reasoning=left.reasoning if right.reasoning is None else (left.reasoning or 0) + right.reasoning,
     )
 
 
-def record(used: Totals, cumulative: Totals) -> Usage:
+def record(used: Totals, cumulative: Totals, *, auxiliary: bool = False) -> Usage:
     """The record about one request; `cumulative` is the sum of all."""
-    return Usage(**msgspec.structs.asdict(used), cumulative=cumulative)
+    return Usage(**msgspec.structs.asdict(used), cumulative=cumulative, auxiliary=auxiliary)

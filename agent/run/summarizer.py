@@ -98,7 +98,7 @@ class Summarizer:
             builder.take(line)
         assert builder.reply is not None
         if has_begun:
-            self._model_calls.count(model, builder.reply)
+            self._model_calls.count(model, builder.reply, auxiliary=True)
         return builder.reply
 
 

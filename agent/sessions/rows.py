@@ -107,6 +107,9 @@ def usage_line(cumulative: Totals) -> bytes:
         totals["cost_usd"] = cumulative.cost_usd
     if cumulative.is_partial:
         totals["is_partial"] = True
+    if cumulative.reasoning is not None:
+        totals["reasoning_tokens"] = cumulative.reasoning
+        totals["reasoning_tokens_known"] = True
     return _line({"type": "usage", "usage": totals, "cumulative": totals})
 
 
@@ -372,14 +375,16 @@ def _read_arguments(raw: bytes) -> bytes:
 
 
 def _read_totals(given: Mapping[str, Any]) -> Totals:
-    """The totals. zot writes 0 for an unknown price, so a cost of 0 beside tokens counts as unknown."""
+    """The totals. zot writes 0 for an unknown price, so a cost of 0 beside tokens counts as unknown, and 0 for
+    reasoning that is not known."""
     counts: dict[str, Any] = {field: _count(given.get(name)) for field, name in TOKENS.items()}
     is_partial = given.get("is_partial") is True
+    reasoning = _count(given.get("reasoning_tokens")) if given.get("reasoning_tokens_known") is True else None
     cost = given.get("cost_usd")
     is_known = isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < 1e15
     if not is_known or (not cost and any(counts.values())):
-        return Totals(**counts, cost_usd=0.0 if not any(counts.values()) else None, is_partial=is_partial)
-    return Totals(**counts, cost_usd=float(cost or 0), is_partial=is_partial)
+        cost = None if any(counts.values()) else 0
+    return Totals(**counts, cost_usd=None if cost is None else float(cost), is_partial=is_partial, reasoning=reasoning)
 
 
 def _count(value: Any) -> int:

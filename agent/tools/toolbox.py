@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.images.scaler import fit_message, fit_result
@@ -10,10 +11,11 @@ from agent.model.request import ToolSpec
 from agent.skills.allowed_tools import ActiveSkills
 from agent.tools import arguments, bash, catalogue
 from agent.tools.extension_result import error_result, extension_result, limit_parts
-from agent.tools.file_worker.client import CALL_S, FILE_TOOLS, FileTools
+from agent.tools.file_worker.client import CALL_S, FILE_TOOLS, FileCall, FileTools
 from agent.tools.outcome import ToolError
-from agent.tools.shell.command import ShellCommand, log_folder
+from agent.tools.shell.command import KILL, ShellCommand, log_folder
 from agent.transcript import Image, Text, ToolResult
+from supervisor.calls.request_in_flight import ENDED
 from supervisor.loop.future import Failure
 from wire.suggestions import join_names
 
@@ -24,13 +26,16 @@ if TYPE_CHECKING:
     from agent.skills.skill import Skill
     from agent.tools.extension_tools.tools import ExtensionTools
     from agent.transcript import ToolCall
+    from supervisor.calls.request_in_flight import Cancellable
+    from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop
     from supervisor.process.teardown import Stoppable
     from supervisor.supervisor import Supervisor
 
 
-CANCELLED_S = 1.0
-"""Maximum wait for cancelled calls in seconds; they end within the next passes of the loop."""
+CANCELLED_S = KILL.in_all + 1.0
+"""Maximum wait for cancelled calls in seconds. Most end within the next passes of the loop, a shell command with the
+last of its processes."""
 BUILT_IN = {spec.name: spec for spec in catalogue.SPECS}
 
 
@@ -125,9 +130,10 @@ class Toolbox:
         of read-only tools. Returns the results in the order of the calls."""
         results: list[ToolResult | None] = [None] * len(calls)
         for index, (call, args) in enumerate(calls):
-            self._begin(index, call, args, wait, abort, results)
-        # No deadline here: the supervisor ends each call at the deadline of its tool.
+            self.begin(call, args, partial(results.__setitem__, index))
+        # No deadline here: each call ends at the deadline of its tool.
         if not wait(lambda: None not in results, float("inf")):
+            self.cancel_pending(abort.reason)
             self._loop.run_until(lambda: None not in results, self._loop.clock() + CANCELLED_S)
         return [
             error_result(call.id, f"aborted: {abort.reason}") if result is None else self.fit_images(call, result, wait)
@@ -144,49 +150,38 @@ class Toolbox:
         """The images of a message, scaled if a model would refuse them. Raises `UnfitImageError`."""
         return fit_message(self._loop, images, wait)
 
-    def _begin(
-        self,
-        index: int,
-        call: ToolCall,
-        args: bytes,
-        wait: Wait,
-        abort: Abort,
-        results: list[ToolResult | None],
-    ) -> None:
-        observer = None if self.on_begin is None else self.on_begin(call.name, self.extension_of(call.name))
-
-        def ended(result: ToolResult) -> None:
-            results[index] = result
-            if observer is not None:
-                observer(result)
-
-        if call.name in FILE_TOOLS and call.name in self._enabled:
-            ended(self._run_file_tool(call, args, wait))
-        elif call.name == catalogue.SKILL.name and call.name in self._enabled:
+    def begin(self, call: ToolCall, args: bytes, done: Callable[[ToolResult], None]) -> Cancellable:
+        """Carries out one call with these arguments, a JSON object, without waiting. `done` gets the result, once, at
+        once or later. The call must be of a tool that `knows`."""
+        name = call.name
+        ended = done if self.on_begin is None else _both(self.on_begin(name, self.extension_of(name)), done)
+        if name in self._enabled:
+            if name in FILE_TOOLS:
+                return self._begin_file_tool(call, args, ended)
+            if name in self._of_extension_tools:
+                assert self._extension_tools is not None
+                self._extension_tools.begin(
+                    name, args, lambda text, is_error: ended(ToolResult(call.id, limit_parts((Text(text),)), is_error))
+                )
+                return ENDED
+            if name != catalogue.SKILL.name:
+                return self._begin_command(call, args, ended)
             ended(self._load_skill(call, args))
-        elif call.name in self._of_extension_tools:
-            assert self._extension_tools is not None
-            self._extension_tools.begin(
-                call.name,
-                args,
-                lambda text, is_error: ended(ToolResult(call.id, limit_parts((Text(text),)), is_error)),
-            )
-        elif call.name in self._enabled:
-            ended(self._run_command(call, args, wait, abort))
-        elif (owned := self._registered.tools().get(call.name)) is not None:
-            name = f"{owned.owner.name}/{owned.tool.name}"
-            self._supervisor.begin_call(
+        elif (owned := self._registered.tools().get(name)) is not None:
+            shown = f"{owned.owner.name}/{owned.tool.name}"
+            return self._supervisor.begin_call(
                 owned,
                 args,
-                lambda answer: ended(extension_result(call.id, name, answer)),
+                lambda answer: ended(extension_result(call.id, shown, answer)),
                 lambda text: self._on_progress(call.id, text),
                 call.id,
             )
         else:
-            owner = self._registered.owner_of(call.name)
+            owner = self._registered.owner_of(name)
             assert owner is not None
             why = owner.failure or "it no longer has this tool"
-            ended(error_result(call.id, f"extension {owner.name}/{call.name} failed: {why}"))
+            ended(error_result(call.id, f"extension {owner.name}/{name} failed: {why}"))
+        return ENDED
 
     def stoppables(self) -> Sequence[Stoppable]:
         """The file worker and every shell command, also ended ones: these may have left background processes."""
@@ -198,37 +193,40 @@ class Toolbox:
             if child is not None:
                 child.kill_group(signal.SIGKILL)
 
-    def _run_file_tool(self, call: ToolCall, args: bytes, wait: Wait) -> ToolResult:
+    def _begin_file_tool(self, call: ToolCall, args: bytes, ended: Callable[[ToolResult], None]) -> Cancellable:
         pending = self._files.call(call.name, args)
-        if not wait(pending.is_done, self._loop.clock() + CALL_S) and not pending.is_done():
-            self._files.give_up(pending, Failure.TIMEOUT, f"no answer within {CALL_S:g} s")
-        if pending.failure is not None:
-            return error_result(call.id, f"{call.name}: {pending.reason}")
-        answer: dict[str, Any] = pending.value
-        parts = tuple(
-            Text(block["text"]) if block["type"] == "text" else Image(block["mime_type"], block["data"])
-            for block in answer["content"]
-        )
-        return ToolResult(call.id, parts, answer["is_error"])
 
-    def _run_command(self, call: ToolCall, args: bytes, wait: Wait, abort: Abort) -> ToolResult:
+        def late() -> None:
+            self._files.give_up(pending, Failure.TIMEOUT, f"no answer within {CALL_S:g} s")
+
+        timer = self._loop.call_later(CALL_S, late)
+
+        def answered() -> None:
+            timer.cancel()
+            ended(_file_result(call, pending))
+
+        if pending.done:
+            answered()
+        else:
+            pending.on_done = answered
+        return FileCall(pending)
+
+    def _begin_command(self, call: ToolCall, args: bytes, ended: Callable[[ToolResult], None]) -> Cancellable:
         try:
             request = bash.decode_call(arguments.decode(args))
         except ToolError as error:
-            return error_result(call.id, str(error))
+            ended(error_result(call.id, str(error)))
+            return ENDED
         command = ShellCommand(
             self._loop,
             request,
             cwd=self._cwd,
             logs=self._logs,
             on_progress=lambda text: self._on_progress(call.id, text),
+            done=lambda text, is_error: ended(ToolResult(call.id, (Text(text),), is_error)),
         )
         self._commands.append(command)
-        wait(lambda: command.is_over, command.deadline)
-        if abort.requested and not command.is_over:
-            command.cancel()
-        text, is_error = command.finish()
-        return ToolResult(call.id, (Text(text),), is_error)
+        return command
 
     def _load_skill(self, call: ToolCall, args: bytes) -> ToolResult:
         try:
@@ -240,10 +238,32 @@ class Toolbox:
         return ToolResult(call.id, (Text(loaded.text),))
 
     def cancel_pending(self, reason: str) -> None:
-        """Fails the running calls of file tools, and of the tools that reload extensions."""
+        """Ends the running calls of built-in tools."""
         self._files.cancel_pending(reason)
+        for command in self._commands:
+            command.cancel(reason)
         if self._extension_tools is not None:
             self._extension_tools.cancel_pending(reason)
+
+
+def _both(first: Callable[[ToolResult], None], second: Callable[[ToolResult], None]) -> Callable[[ToolResult], None]:
+    def take(result: ToolResult) -> None:
+        first(result)
+        second(result)
+
+    return take
+
+
+def _file_result(call: ToolCall, pending: Pending) -> ToolResult:
+    """The result of a file tool's call that has ended."""
+    if pending.failure is not None:
+        return error_result(call.id, f"{call.name}: {pending.reason}")
+    answer: dict[str, Any] = pending.value
+    parts = tuple(
+        Text(block["text"]) if block["type"] == "text" else Image(block["mime_type"], block["data"])
+        for block in answer["content"]
+    )
+    return ToolResult(call.id, parts, answer["is_error"])
 
 
 NAMES_SHOWN = 50

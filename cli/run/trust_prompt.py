@@ -91,6 +91,7 @@ def card(found: FoundExtension, judged: TrustJudgement, config: Config, environ:
     """Lines about an extension, for the decision whether to trust it. `environ` is the environment of this process, of
     which a run started here hands over what the lines say."""
     from cli.number_format import size
+    from supervisor.discovery.trust_rules import data_advice
 
     manifest, content = found.manifest, judged.content
     assert content is not None
@@ -106,7 +107,7 @@ def card(found: FoundExtension, judged: TrustJudgement, config: Config, environ:
     if manifest.skills:
         yield f"skills  {', '.join(manifest.skills)}: instructions to the model"
     if manifest.data:
-        yield f"data    {', '.join(manifest.data)} in its folder may change without a question"
+        yield f"data    not checked: {', '.join(manifest.data)} in its folder"
     if found.mcp_entry is not None and found.mcp_entry.server.env:
         yield f"sets    {', '.join(f'{name}={value}' for name, value in found.mcp_entry.server.env.items())}"
     if not manifest.without_program:
@@ -114,6 +115,8 @@ def card(found: FoundExtension, judged: TrustJudgement, config: Config, environ:
     if judged.changes:
         more = len(judged.changes) - CHANGES_SHOWN
         yield f"changed {', '.join(judged.changes[:CHANGES_SHOWN])}" + (f" and {more} more" if more > 0 else "")
+        if found.kind.has_folder and (advice := data_advice(judged.changes, manifest)):
+            yield f"        {advice}"
 
 
 def environment_lines(manifest: Manifest, config: Config, environ: Mapping[str, str]) -> Iterator[str]:

@@ -6,7 +6,7 @@
     REVIEW      guards judge the result, also that of a call that was refused
     ENDED
 
-A driver asks and runs: `agent.run.turn.tool_calls` waits for each answer, `supervisor.mcp_server.served_call` does not.
+A driver asks and runs: `agent.run.turn.tool_calls` waits for each answer, `supervisor.calls.call_driver` does not.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ see `PendingRequests.wait`.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from supervisor.extension.connection.pending_requests import TIMES_AT_MOST
 from supervisor.loop.future import Failure
@@ -19,6 +19,22 @@ if TYPE_CHECKING:
     from supervisor.extension.connection.pending_requests import PendingRequests
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop, Timer
+
+
+class Cancellable(Protocol):
+    """A request that is under way."""
+
+    def cancel(self, reason: str) -> None:
+        """Ends the request early, if it has not ended: its callback then gets a failure with this reason."""
+
+
+class _Ended:
+    def cancel(self, reason: str) -> None:
+        """Does nothing: the request has ended."""
+
+
+ENDED = _Ended()
+"""A request that has ended, or cannot be ended early."""
 
 
 def end_after_progress(progressed_at: float, asked_at: float, timeout_s: float) -> float:

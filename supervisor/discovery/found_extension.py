@@ -131,7 +131,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
     @property
     def written(self) -> list[str]:
         """The program and its arguments as they are written."""
-        return [self.manifest.exec, *(self.manifest.args or ())] if self.manifest.exec else []
+        return list(self.manifest.words)
 
     @property
     def shown(self) -> list[str]:

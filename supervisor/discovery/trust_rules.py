@@ -10,15 +10,23 @@ import msgspec
 
 from supervisor.discovery.environment import NEVER, may_have, policy_of
 from supervisor.discovery.skipped_extension import SkipCause, SkipReason
+from wire.data_files import entry_for
+from wire.manifest import FILE
 from wire.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from supervisor.discovery.content.covered_files import Content
     from supervisor.discovery.content.seal import Seal
     from supervisor.home.config import Config
     from wire.manifest import Manifest
+
+
+NEW, GONE = " (new)", " (gone)"
+"""The ends of parts that are new and missing."""
+LISTED = 300
+"""Maximum number of characters of a list of files in an advice."""
 
 
 class TrustState(Enum):
@@ -99,12 +107,24 @@ def changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, .
     changed = []
     for path in sorted({*before, *after}):
         if path not in before:
-            changed.append(f"{path} (new)")
+            changed.append(path + NEW)
         elif path not in after:
-            changed.append(f"{path} (gone)")
+            changed.append(path + GONE)
         elif before[path] != after[path]:
             changed.append(path)
     return tuple(changed)
+
+
+def data_advice(changed: Sequence[str], manifest: Manifest) -> str:
+    """Returns the advice to name in `data` the files that `changes` has found; "" without changes, and if one of them
+    cannot be data."""
+    paths = [path.removesuffix(NEW).removesuffix(GONE) for path in changed]
+    entries = list(dict.fromkeys(entry_for(path, manifest.words) for path in paths))
+    if not entries or "" in entries:
+        return ""
+    listed = msgspec.json.encode([*manifest.data, *entries]).decode()
+    which = "this file" if len(entries) == 1 else "these files"
+    return f'if it writes {which} itself, its {FILE} may say "data": {one_line(listed, LISTED)}'
 
 
 def widens(old: Manifest, new: Manifest, config: Config, environ: Mapping[str, str]) -> list[str]:

@@ -27,6 +27,7 @@ from supervisor.discovery.trust_rules import (
     TrustRecord,
     TrustState,
     changes,
+    data_advice,
     decide,
     decide_unread,
     state_reason,
@@ -198,6 +199,16 @@ class TrustStore:
         changed = changes(known, _storable(content.parts)) if known else ()
         reason = _reason(state, record, manifest, found, original)
         return TrustJudgement(state, reason, content, changed, Seal(manifest, content.stamps, content.folders))
+
+    def data_advice(self, found: FoundExtension) -> str:
+        """Returns the advice to name in `data` the files of a folder by whose change alone the extension has lost its
+        trust; else "". Raises nothing."""
+        try:
+            if not found.kind.has_folder or key_of(found.place) not in self.entries():
+                return ""
+        except TrustError:
+            return ""
+        return data_advice(self.examine(found.place, found.manifest, found).changes, found.manifest)
 
     def trust(
         self, folder: Path, manifest: Manifest, content: Content | None = None, *, found: FoundExtension | None = None

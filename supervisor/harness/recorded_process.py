@@ -18,7 +18,7 @@ from supervisor.extension.process_worker import ProcessWorker
 from supervisor.extension.restart import EndCause
 from supervisor.harness.messages import HOST, host_info
 from supervisor.harness.script import Side
-from supervisor.registry.worker_registry import Registry
+from supervisor.registry.worker_registry import UNKNOWN_EVENT, Registry
 from wire import frames
 from wire.dialects.base import Setup, Warned
 from wire.dialects.table import find_dialect
@@ -211,7 +211,10 @@ class RecordedProcess(ProcessWorker):
         self._on_warning(warned.key, warned.text)
 
     def _on_warning(self, key: str, text: str) -> None:
-        self.warnings.setdefault(key, text)
+        if not key.startswith(UNKNOWN_EVENT):
+            self.warnings.setdefault(key, text)
+        elif text not in self.remarks:
+            self.remarks.append(text)
 
     def refusal(self, worker: Worker) -> str:  # noqa: ARG002
         return ""

@@ -87,7 +87,7 @@ def details(extension: InstalledExtension, home: Path, config: Config, environ: 
 
 
 def command_line(found: FoundExtension) -> str:
-    """Returns the command line, quoted for a shell; for an extension without a program, what it is."""
+    """Returns the command line, quoted for a shell; of an extension without a program its kind."""
     return found.manifest.without_program or shlex.join(found.shown)
 
 

@@ -122,6 +122,8 @@ def replace(
     if before.manifest is not None and before.manifest.is_enabled is not fetched.manifest.is_enabled:
         write_enabled(stage.tree, on=before.manifest.is_enabled)
     kept = data.foreign_files(before) if before.record is not None else data.data_left_by(before)
+    came = () if before.record is None else filter(fetched.manifest.is_data, before.record.files)
+    kept += [path for path in came if (before.folder / path).is_file()]  # only the new version calls it data
     in_the_way = data.carry_over(kept, before.folder, stage.tree, fetched.manifest.is_data)
     finish(stage, fetched, now)
     staging_folder.swap(stage.tree, before.folder)

@@ -13,8 +13,8 @@ from supervisor.control.connection import ControlConnection
 from supervisor.extension.notices import level_of_note, level_of_notice
 from supervisor.mcp_server.source import StartingSource
 from wire import control, events, frames
+from wire.frames.tool_results import error_result
 from wire.framing import Oversize
-from wire.mcp_server.answers import error_result
 from wire.mcp_server.offer import Offer
 from wire.suggestions import no_such
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Sequence
 
+    from supervisor.calls.guarded_call import GuardedCall
     from supervisor.loop.loop import Loop
     from wire.framing import Line
 
@@ -112,8 +113,7 @@ class HostSource(StartingSource):
 
     def call(
         self,
-        name: str,
-        args: bytes,
+        call: GuardedCall,
         done: Callable[[frames.ToolResult], None],
         on_progress: Callable[[str], None],
     ) -> _Request:
@@ -121,7 +121,7 @@ class HostSource(StartingSource):
             self._reports.pop(asked.id, None)
             done(reply if isinstance(reply, frames.ToolResult) else error_result(_complaint(reply)))
 
-        asked = self._ask(lambda id_: frames.ToolCall(id_, name, Raw(args)), called)
+        asked = self._ask(lambda id_: frames.ToolCall(id_, call.tool, Raw(call.args)), called)
         self._reports[asked.id] = on_progress
         return asked
 

@@ -6,7 +6,8 @@ import os
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from supervisor.mcp_server.served_call import ServedCall
+from supervisor.calls.call_driver import CallDriver
+from supervisor.calls.guarded_call import GuardedCall
 from wire.dialects.jsonrpc import INVALID_PARAMS
 from wire.framing import Oversize
 from wire.mcp_server.offer import Abandon, Call, Invoke, Say
@@ -15,8 +16,9 @@ from wire.text import valid_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from supervisor.calls.request_in_flight import Cancellable
     from supervisor.loop.loop import Loop, Timer
-    from supervisor.mcp_server.source import Cancellable, ExtensionSource
+    from supervisor.mcp_server.source import ExtensionSource
     from wire import frames
     from wire.framing import Line
     from wire.mcp_server.offer import Action
@@ -89,7 +91,7 @@ class McpServer:
         self._session = session
         self._source = source
         self._on_end = on_end
-        self._under_way: dict[Key, ServedCall | Cancellable] = {}
+        self._under_way: dict[Key, CallDriver | Cancellable] = {}
         self._commands: dict[Key, int] = {}
         """The commands that run, each with its number: a client may use the id of a cancelled one again."""
         self._calls = 0
@@ -168,11 +170,9 @@ class McpServer:
             self._carry_out(self._session.failed(key, INVALID_PARAMS, fault))
             return
         self._calls += 1
-        call = ServedCall(
+        call = CallDriver(
             self._source,
-            action.name,
-            action.args,
-            f"mcp-{os.getpid()}-{self._calls}",
+            GuardedCall(f"mcp-{os.getpid()}-{self._calls}", action.name, action.args, names_guard=True),
             lambda result: self._called(key, result),
             lambda text: self._carry_out(self._session.progressed(key, text)),
         )

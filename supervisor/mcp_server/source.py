@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from supervisor.calls.call_driver import CallSource
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from supervisor.calls.guard_chain import Judgement
+    from supervisor.calls.request_in_flight import Cancellable
     from supervisor.loop.loop import Loop
     from wire import frames
     from wire.mcp_server.offer import Offer
@@ -18,14 +20,7 @@ PATIENCE_S = 5.0
 10 s to start."""
 
 
-class Cancellable(Protocol):
-    """A request that is under way."""
-
-    def cancel(self, reason: str) -> None:
-        """Ends the request early, if it has not ended: its callback then gets a failure with this reason."""
-
-
-class ExtensionSource(Protocol):
+class ExtensionSource(CallSource, Protocol):
     """The extensions, for the server. It never waits: callbacks are called in a later pass of the loop, once each."""
 
     is_ready: bool
@@ -52,21 +47,6 @@ class ExtensionSource(Protocol):
 
     def unknown_tool(self, name: str) -> str:
         """Why this tool cannot be called; "" if it can be."""
-
-    def tell(self, event: frames.Event) -> None:
-        """Sends an event to the extensions that observe it."""
-
-    def judge(self, event: frames.Event, done: Callable[[Judgement], None]) -> Cancellable:
-        """Asks the guards."""
-
-    def call(
-        self,
-        name: str,
-        args: bytes,
-        done: Callable[[frames.ToolResult], None],
-        on_progress: Callable[[str], None],
-    ) -> Cancellable:
-        """Calls a tool. A failure of the extension is an error result."""
 
     def invoke(self, name: str, args: str, done: Callable[[frames.CommandResponse], None]) -> Cancellable:
         """Runs a command. A failure of the extension is an answer with an error."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor import queries
-from supervisor.loop.future import Failure
-from supervisor.loop.loop import Timestamp
+from supervisor.calls.extension_calls import ExtensionCalls
+from supervisor.calls.request_in_flight import ENDED
 from supervisor.mcp_server.source import StartingSource
 from wire import frames
 from wire.dialects.table import find_dialect
-from wire.mcp_server.answers import error_result
 from wire.mcp_server.offer import Offer
 from wire.suggestions import UnknownNameError
 from wire.text import valid_text
@@ -19,17 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from supervisor.calls.command_call import CommandAnswer
-    from supervisor.calls.guard_chain import Judgement
-    from supervisor.calls.tool_call import ToolAnswer
-    from supervisor.mcp_server.source import Cancellable
+    from supervisor.calls.request_in_flight import Cancellable
     from supervisor.supervisor import Supervisor
 
 
-class SupervisorSource(StartingSource):
+class SupervisorSource(StartingSource, ExtensionCalls):
     """`start` must be called when the host has started its extensions."""
 
     def __init__(self, supervisor: Supervisor) -> None:
         super().__init__(supervisor.loop)
+        ExtensionCalls.__init__(self, supervisor)
         self._supervisor = supervisor
 
     def start(self) -> None:
@@ -73,39 +71,12 @@ class SupervisorSource(StartingSource):
 
     # --- requests -----------------------------------------------------------------------------------------------
 
-    def tell(self, event: frames.Event) -> None:
-        self._supervisor.tell(event)
-
-    def judge(self, event: frames.Event, done: Callable[[Judgement], None]) -> Cancellable:
-        return self._supervisor.begin_intercept(event, done)
-
-    def call(
-        self,
-        name: str,
-        args: bytes,
-        done: Callable[[frames.ToolResult], None],
-        on_progress: Callable[[str], None],
-    ) -> Cancellable:
-        try:
-            owned = self._supervisor.registrations.tool(name)
-        except UnknownNameError as error:  # the tool was unregistered while the guards judged
-            gone = error_result(str(error))
-            return self._soon(lambda: done(gone))
-        began = Timestamp.now()
-        extension = valid_text(owned.owner.name)
-
-        def called(answer: ToolAnswer) -> None:
-            if (stats_file := self._supervisor.stats_file) is not None:
-                stats_file.mark("tool_call", name, owned.owner.name, began, detail=answer.reason)
-            done(answer.frame if answer.frame is not None else error_result(_failure_text(extension, name, answer)))
-
-        return self._supervisor.begin_call(owned, args, called, on_progress)
-
     def invoke(self, name: str, args: str, done: Callable[[frames.CommandResponse], None]) -> Cancellable:
         owned = self._supervisor.registrations.find_command(name)
         if owned is None:
             gone = frames.CommandResponse("", error="no running extension has this command now")
-            return self._soon(lambda: done(gone))
+            self._loop.call_later(0, lambda: done(gone))
+            return ENDED
         extension = owned.owner.name
 
         def ran(answer: CommandAnswer) -> None:
@@ -125,20 +96,3 @@ class SupervisorSource(StartingSource):
             self._supervisor.panels.close(extension, panel_id)
         except UnknownNameError:
             pass
-
-    def _soon(self, callback: Callable[[], None]) -> Cancellable:
-        self._loop.call_later(0, callback)
-        return _Ended()
-
-
-class _Ended:
-    def cancel(self, reason: str) -> None:
-        """Does nothing: the request has ended."""
-
-
-def _failure_text(extension: str, tool: str, answer: ToolAnswer) -> str:
-    if answer.failure is Failure.INVALID_ARGS:
-        return answer.reason
-    if answer.failure is Failure.TIMEOUT:
-        return f"extension {extension} failed: timeout waiting for {tool} ({answer.reason})"
-    return f"extension {extension} failed: {answer.reason}"

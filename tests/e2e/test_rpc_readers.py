@@ -58,7 +58,8 @@ def test_a_client_that_knows_only_zot_s_records_sees_zot_s_order(rpc, server):
     (result,) = [line for line in client.lines if line["type"] == "tool_result"]
     assert (call["name"], call["args"], result["is_error"]) == ("read", {"path": "nowhere"}, True)
     cumulative = [line["cumulative"] for line in client.lines if line["type"] == "usage"]
-    assert [set(map(type, totals.values())) for totals in cumulative] == [{int, float}] * 2
+    assert [set(map(type, totals.values())) for totals in cumulative] == [{int, float, type(None)}] * 2
+    assert {name for totals in cumulative for name in totals if totals[name] is None} == {"reasoning"}
     assert cumulative[0]["input"] < cumulative[1]["input"]
 
 
@@ -79,6 +80,36 @@ def test_a_client_that_prints_what_was_used(rpc, server, model, dollars):
         assert f"{used.get('input', 0)} in ${used.get('cost_usd', 0):.4f}".startswith("10 in $0.000")
         assert ("cost_usd" in used) == dollars
     assert (result["cost_usd"] is not None) == dollars
+
+
+def test_a_client_that_counts_reasoning_and_measures_the_context(rpc, server):
+    """A count of a wrong form counts as unsaid: it is no reason to lose a paid reply."""
+    said = (
+        {"thinking_tokens": 4},
+        None,
+        {"thinking_tokens": "9"},
+        {"thinking_tokens": -9},
+        [9],
+        {"thinking_tokens": 1},
+    )
+    server.add(*(text_reply("Hello.", details=details) for details in said), text_reply("It was so."))
+    with rpc() as running:
+        client = running.client
+        for _ in said:
+            client.send("prompt", message="go")
+            assert until_the_end(client)["type"] == "done"
+        client.send("get_state", id="s")
+        state = client.until("response", id="s")["data"]
+        client.send("compact")
+        assert until_the_end(client)["type"] == "done"
+        leave(running)
+    *turns, summary = [line for line in client.lines if line["type"] == "usage"]
+    assert [line["reasoning"] for line in turns] == [4, None, None, None, None, 1]
+    assert [line["cumulative"]["reasoning"] for line in turns] == [4, 4, 4, 4, 4, 5]
+    results = [line["usage"]["reasoning"] for line in client.lines if line["type"] == "result"]
+    assert results == [4, None, None, None, None, 1]
+    assert state["usage"]["reasoning"] == summary["cumulative"]["reasoning"] == 5
+    assert [line.get("auxiliary") for line in (*turns, summary)] == [None] * len(turns) + [True]
 
 
 def test_a_client_that_leaves_after_done_but_not_its_stdin(rpc, server):

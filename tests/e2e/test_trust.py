@@ -59,6 +59,25 @@ def test_a_trusted_extension_runs_until_a_file_changes(zot, blocker):
     assert said(run(zot, status=Status.BLOCKED)) == []
 
 
+def test_no_extension_of_an_untrusted_project_is_asked_for_the_system_prompt(zot):
+    """Once it is trusted it is; the recording, made without it, then differs, and the message says why."""
+    asked = zot.folder / "asked"
+    put(zot, "prompter", "You are mine.", str(asked), name="house")
+    run(zot)
+    assert not asked.exists()
+    assert zot.run("ext", "trust", "house").status == 0
+    outcome = run(zot, status=Status.ERROR)
+    (question,) = [json.loads(line) for line in asked.read_text().splitlines()]
+    before = len(question["system_prompt"])
+    line = f"replaced the system prompt (13 characters, {before:,} before)"
+    assert f"zot: extension house: {line}" in outcome.stderr.splitlines()
+    assert ("house", "system_prompt", line) in reports(outcome)
+    assert outcome.result.reason.splitlines()[1] == "system[0].text"
+    assert outcome.result.reason.splitlines()[-1] == (
+        "an extension has replaced the system prompt: run without it (--no-ext), or record with it"
+    )
+
+
 WRITES_ITS_STATE = """
 import pathlib, runpy, sys
 pathlib.Path("run.log").open("a").write("started\\n")
@@ -81,12 +100,29 @@ def test_an_extension_may_write_what_its_manifest_calls_data(zot, blocker):
     keeping_state(blocker, data=["todos.json", "*.log"])
     shown = zot.run("ext", "trust", "guard")
     assert shown.status == 0
-    assert "data    todos.json, *.log in its folder may change without a question" in shown.stdout.decode()
+    assert "data    not checked: todos.json, *.log in its folder" in shown.text
     for _ in range(3):
         assert said(run(zot, status=Status.BLOCKED)) == []
     assert (blocker / "run.log").read_text() == "started\n" * 3
     (blocker / "package.json").write_text("{}")
     assert "not trusted (its files have changed)" in said(run(zot))[0]
+
+
+def test_without_data_the_state_that_it_writes_ends_the_trust_and_the_way_out_is_told(zot, blocker):
+    keeping_state(blocker)
+    zot.run("ext", "trust", "guard")
+    assert said(run(zot, status=Status.BLOCKED)) == []  # files that are new at the hello are no change of hashed ones
+    assert "not trusted (its files have changed)" in said(run(zot))[0]
+    advice = 'if it writes these files itself, its extension.json may say "data": ["run.log","todos.json"]'
+    (report,) = zot.run("ext", "doctor", "guard", "--json").json_lines
+    assert [(each["topic"], each["advice"]) for each in report["findings"]] == [("data", advice)]
+    line = f"zot ext test: guard is no longer trusted (its files have changed); {advice}"
+    assert line in zot.run("ext", "test", blocker).stderr.splitlines()
+    shown = zot.run("ext", "trust").text
+    assert "changed run.log (new), todos.json (new)" in shown
+    assert advice in shown
+    (blocker / "lib.py").write_text("")
+    assert '"data"' not in zot.run("ext", "doctor", "guard").text + zot.run("ext", "trust").text
 
 
 def test_trust_project_is_for_one_run(zot, blocker):

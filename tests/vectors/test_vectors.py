@@ -27,7 +27,8 @@ FRAMES = {
     Side.EXTENSION: {cls.__struct_config__.tag: cls for cls in frames.FromExtension.__args__},
     Side.HOST: {cls.__struct_config__.tag: cls for cls in frames.FromHost.__args__},
 }
-GUARDED = HOOK_POINTS
+GUARDED = HOOK_POINTS - {"before_agent_start"}
+"""The events that the vectors have questions about."""
 
 
 def said(side: Side, kind: str = "") -> Iterator[dict[str, Any]]:

@@ -1,8 +1,8 @@
 """Requests of an extension to its host, in neutral words. Pure.
 
 A session wraps such a request in `base.HostCalled`. The host answers each with a value, or refuses it with a reason, in
-any order and at any time; the session then writes the answer. Only a host with an agent can carry out requests about
-prompts, models and workspaces.
+any order and at any time; the session then writes the answer. Each host carries out `CallTool`, only a host with an
+agent the others: they are about prompts, models and workspaces.
 """
 
 from __future__ import annotations
@@ -29,6 +29,17 @@ class ToolInfo(msgspec.Struct, frozen=True):
     """JSON Schema of the arguments."""
     extension: str
     """Name of the extension; empty for a built-in tool."""
+
+
+class CallTool(msgspec.Struct, frozen=True):
+    """Calls a tool, under the guards that judge calls of the model. Answered with a `frames.ToolResult`, also if the
+    tool has failed."""
+
+    name: str
+    args: bytes
+    """JSON text."""
+    parent: str | None = None
+    """The id of the host's call for which the extension needs the result; None if it names none."""
 
 
 class SendPrompt(msgspec.Struct, frozen=True):
@@ -121,7 +132,8 @@ class ReloadExtensions(msgspec.Struct, frozen=True):
 
 
 HostCall = (
-    SendPrompt
+    CallTool
+    | SendPrompt
     | AbortPrompt
     | CurrentModel
     | ListModels

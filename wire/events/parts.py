@@ -43,6 +43,9 @@ class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
     """Absent if the model's prices are unknown: unknown is not zero."""
     is_partial: bool = False
     """Ours: whether a reply broke off or was aborted. The true figures may then be higher. Absent if false."""
+    reasoning: int | None = msgspec.field(default_factory=lambda: None)  # a plain default would be left out
+    """The part of `output` that was thinking, as the provider counts it. A sum is over the requests whose provider
+    counts it, so the true figure may be higher; null as long as none has."""
 
 
 class Cost(msgspec.Struct, frozen=True):

@@ -73,6 +73,10 @@ class Usage(Record, frozen=True, tag="usage", kw_only=True, omit_defaults=True):
     """Sums over this request and all before it; one request of unknown cost makes the cost unknown."""
     is_partial: bool = False
     """Ours: as in `Totals`. `output` is then estimated from the text that arrived, and may be too low."""
+    reasoning: int | None = msgspec.field(default_factory=lambda: None)
+    """The part of `output` that was thinking; null if the provider does not count it."""
+    auxiliary: bool = False
+    """Whether the request does not measure the conversation: here, one for a summary. Absent if false."""
 
 
 class AssistantMessage(Record, frozen=True, tag="assistant_message"):
@@ -148,6 +152,8 @@ class Session(Record, frozen=True, tag="session"):
     time: str
     resumed: int | msgspec.UnsetType = msgspec.UNSET
     """Number of messages that the conversation began with. Present only if the run continues a session."""
+    reasoning: str | msgspec.UnsetType = msgspec.UNSET
+    """The level of reasoning that was set; absent if none was."""
 
 
 class Extension(Record, frozen=True, tag="extension"):
@@ -156,12 +162,13 @@ class Extension(Record, frozen=True, tag="extension"):
     extension: str
     event: Literal[
         "started", "exited", "restarted", "reloaded", "failed", "blocked", "no_verdict", "limit", "late", "warning",
-        "remark", "asked", "context", "error_handling", "summary",
+        "remark", "asked", "context", "error_handling", "summary", "system_prompt",
     ]  # fmt: skip
     """exited: it ended, and the message says whether it is restarted; failed: it is given up; blocked: a guard
     refused or withheld something; no_verdict: a guard gave no readable answer; remark: a guard gave a reason without a
     block; asked: a guard leaves the decision to a person, and the message says whether it was refused; context: a guard
-    adds a text for the model; error_handling: a guard decides about an error; summary: a guard sums up the session."""
+    adds a text for the model; error_handling: a guard decides about an error; summary: a guard sums up the session;
+    system_prompt: a guard has replaced it."""
     message: str
     """One line that a person can act on; for `blocked` and `asked`, the whole reason, at most 10,000 characters. A cut
     message ends in ` …`."""

@@ -6,16 +6,13 @@ import binascii
 from base64 import b64decode
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
-from wire import frames
 from wire.dialects.mcp.protocol import LEGACY, META_PREFIX
 from wire.image_types import TYPES, image_type
-from wire.text import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from wire import frames
     from wire.control import CommandInfo, ToolInfo
 
 ARGUMENTS = "arguments"
@@ -73,17 +70,6 @@ def prompt_definition(command: CommandInfo) -> dict[str, Any]:
 
 
 # --- results of tools -----------------------------------------------------------------------------------------
-
-
-def error_result(text: str) -> frames.ToolResult:
-    """Returns an error result with this text."""
-    return frames.ToolResult("", [frames.ContentBlock("text", text=valid_text(text))], is_error=True)
-
-
-def add_texts(result: frames.ToolResult, *texts: str) -> frames.ToolResult:
-    """Returns the result with more texts behind it; empty ones are left out."""
-    added = [frames.ContentBlock("text", text=text) for text in texts if text]
-    return replace(result, content=[*(result.content or ()), *added]) if added else result
 
 
 def call_result(result: frames.ToolResult) -> dict[str, Any]:

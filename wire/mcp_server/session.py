@@ -12,6 +12,7 @@ from wire.dialects import jsonrpc
 from wire.dialects.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Incoming, encode
 from wire.dialects.mcp import protocol
 from wire.dialects.mcp.protocol import LEGACY, LOG_LEVELS, MODERN
+from wire.frames.tool_results import error_result
 from wire.lenient_json import UNREADABLE
 from wire.mcp_server import answers
 from wire.mcp_server.offer import Abandon, Action, Call, Invoke, Offer, Say
@@ -369,7 +370,7 @@ class ServedSession:
                 meta = {_SUBSCRIPTION: Raw(opened.request.id)}
                 actions.append(self._result(opened.request, {"_meta": meta}))
             elif opened.request.method == protocol.CALL_TOOL:
-                actions.append(self._result(opened.request, answers.call_result(answers.error_result(reason))))
+                actions.append(self._result(opened.request, answers.call_result(error_result(reason))))
             else:
                 actions.append(_fail(opened.request, INTERNAL_ERROR, reason))
         self._waiting.clear()

@@ -239,7 +239,10 @@ def _written_fields(node: ast.ClassDef) -> Iterator[tuple[str, str, str | None, 
 
 def _annotation(item: ast.AnnAssign) -> tuple[str, str | None]:
     text = ast.unparse(item.annotation).replace("'", '"')
-    default = None if item.value is None else ast.unparse(item.value).replace("'", '"')
+    value = item.value
+    if isinstance(value, ast.Call) and value.keywords and isinstance(made := value.keywords[0].value, ast.Lambda):
+        value = made.body
+    default = None if value is None else ast.unparse(value).replace("'", '"')
     if "msgspec.UnsetType" in text or "Unset" in text:
         text, default = text.replace("msgspec.UnsetType", "None"), "None"
     text = META.sub(r"\1", text.replace("Raw", "Any").replace("HostKind", "str").replace("TaskStatus", "str"))

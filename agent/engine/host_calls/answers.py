@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from agent.engine.host_calls.known_models import known_models
 from agent.engine.host_calls.sent_prompts import SendRefusedError, SentPrompt, check_sent_prompt
 from agent.engine.host_calls.workspace import SessionWorkspaceError
 from supervisor.discovery.found_extension import Scope
@@ -51,8 +52,7 @@ class Agent(Protocol):
     @property
     def model(self) -> str: ...
     @property
-    def reasoning(self) -> str | None: ...
-    def models(self) -> Sequence[calls.ModelInfo]: ...
+    def used_reasoning(self) -> str | None: ...
     def tools(self) -> Sequence[calls.ToolInfo]: ...
     def set_model(self, model: str) -> None:
         """Raises `ValueError`."""
@@ -79,7 +79,7 @@ class HostCalls:
             calls.SendPrompt: self._send,
             calls.AbortPrompt: self._abort,
             calls.CurrentModel: self._current_model,
-            calls.ListModels: lambda _extension, _call: agent.models(),
+            calls.ListModels: lambda _extension, _call: known_models(),
             calls.SwitchModel: self._switch_model,
             calls.GetSessionName: lambda _extension, _call: agent.conversation.name or None,
             calls.SetSessionName: self._rename,
@@ -128,7 +128,8 @@ class HostCalls:
     # --- the model ------------------------------------------------------------------------------------------
 
     def _current_model(self, _extension: Extension, _call: calls.CurrentModel) -> dict[str, Any]:
-        return {"model": self._agent.model, "reasoning": self._agent.reasoning}
+        used = self._agent.used_reasoning
+        return {"model": self._agent.model, "reasoning": None if used == "off" else used}
 
     def _switch_model(self, extension: Extension, call: calls.SwitchModel) -> None:
         model = call.model.strip()

@@ -55,7 +55,7 @@ _EVENTS: list[Line] = [
     {"type": "content_block_delta", "index": 3, "delta": {"type": "input_json_delta", "partial_json": '{"a":1}'}},
     {"type": "content_block_stop", "index": 3},
     {"type": "message_delta", "delta": {"stop_reason": "tool_use", "stop_sequence": None},
-     "usage": {"output_tokens": 7}},
+     "usage": {"output_tokens": 7, "output_tokens_details": {"thinking_tokens": 4}}},
     {"type": "message_stop"},
 ]  # fmt: skip
 """A recorded stream with every kind of event."""
@@ -93,7 +93,7 @@ def rehearse() -> None:
         for _line in reply.feed(event):
             pass
     _expect("content", reply.content(), _CONTENT)
-    _expect("usage", reply.usage, {"input": 3, "output": 7, "cache_read": 0, "cache_write": 0})
+    _expect("usage", reply.usage, {"input": 3, "output": 7, "cache_read": 0, "cache_write": 0, "reasoning": 4})
     _expect("stop reason", reply.stop_reason, "tool_use")
     _expect("request", json.loads(sent[0].content), {**REQUEST, "stream": True})
     _expect("path", sent[0].url.path, "/v1/messages")

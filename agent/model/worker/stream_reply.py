@@ -57,6 +57,7 @@ class StreamedReply:
 
     def __init__(self) -> None:
         self.usage = {"input": 0, "output": 0, "cache_read": 0, "cache_write": 0}
+        """The counts so far; with `reasoning` once the provider has counted it."""
         self.stop_reason: str | None = None
         self.started = False
         self.ended = False
@@ -199,3 +200,7 @@ class StreamedReply:
             ("cache_write", "cache_creation_input_tokens"),
         ):
             self.usage[ours] = event_fields.tokens(usage, theirs, path) or self.usage[ours]
+        details = usage.get("output_tokens_details")
+        thought = details.get("thinking_tokens") if isinstance(details, dict) else None
+        if type(thought) is int and 0 <= thought <= event_fields.MOST_TOKENS:  # for information: no reply fails for it
+            self.usage["reasoning"] = thought

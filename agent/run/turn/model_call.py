@@ -50,9 +50,11 @@ class ModelCalls:
             else:
                 yield line
 
-    def count(self, model: str, reply: ModelReply) -> None:
-        """Adds the use of a request and tells readers. Call it once for each reply that has begun."""
+    def count(self, model: str, reply: ModelReply, *, auxiliary: bool = False) -> None:
+        """Adds the use of a request and tells readers. Call it once for each reply that has begun. `auxiliary`: as in
+        `wire.events.Usage`."""
         used = cost.totals(model, reply.usage, is_partial=not reply.is_complete)
         seconds = self._event_writer.clock() - self._began
         self.usage = cost.add(self.usage, used)
-        self._event_writer.emit(cost.record(used, self._conversation.add_usage(used, model, seconds)))
+        sums = self._conversation.add_usage(used, model, seconds)
+        self._event_writer.emit(cost.record(used, sums, auxiliary=auxiliary))

@@ -30,6 +30,17 @@ ANSWER_LIMIT = 256 * 1024 * 1024
 """Maximum of one answer, and of the waiting requests, in bytes."""
 
 
+class FileCall:
+    """A call that is under way."""
+
+    def __init__(self, pending: Pending) -> None:
+        self._pending = pending
+
+    def cancel(self, reason: str) -> None:
+        """Fails the call if it has not ended. A write under way is atomic: it happens completely or not at all."""
+        self._pending.fail(Failure.CANCELLED, reason)
+
+
 class FileTools:
     """Carries out `read`, `write` and `edit` in a child, so that a hanging file system never hangs the host."""
 

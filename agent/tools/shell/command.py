@@ -13,7 +13,7 @@ from supervisor.extension.connection.pending_requests import PROGRESS_BURST, PRO
 from supervisor.loop.rate_limit import TokenBucket
 from supervisor.process.child import Child, SpawnError
 from supervisor.process.stop_policy import Patience
-from supervisor.process.teardown import stop_all
+from supervisor.process.teardown import Teardown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,25 +27,38 @@ KILL = Patience(hint=0.0, ask=0.0, term=2.0)
 
 
 class ShellCommand:
-    """One shell command, started at once.
+    """One shell command, started at once. `done` is called once, perhaps at once: with the result text, and whether it
+    is an error.
 
     The call is over when the shell exits, even if background processes still hold its output open. These processes run
-    on until the end of the run; their output is read and dropped.
+    on until the end of the run; their output is read and dropped. At its timeout, or when it is cancelled, the command
+    is ended with all its descendants, and then it is over.
     """
 
     def __init__(
-        self, loop: Loop, call: bash.BashCall, *, cwd: str, logs: Path, on_progress: Callable[[str], None]
+        self,
+        loop: Loop,
+        call: bash.BashCall,
+        *,
+        cwd: str,
+        logs: Path,
+        on_progress: Callable[[str], None],
+        done: Callable[[str, bool], None],
     ) -> None:
         self._loop = loop
         self._call = call
+        self._done = done
         self._window = OutputWindow()
         self._log = FullLog(logs)
         self._progress = Progress(loop, on_progress)
         self._started = loop.clock()
-        self._over = False
+        self._has_exited = False
+        """Whether the shell has exited: later output is not the command's."""
+        self.is_over = False
         self.child: Child | None = None
-        self._cancelled = False
-        self._error = ""
+        self._teardown: Teardown | None = None
+        """Ends the command early."""
+        self._timed_out = self._cancelled = False
         try:
             self.child = Child(
                 loop,
@@ -58,21 +71,16 @@ class ShellCommand:
                 linger=True,
             )
         except SpawnError as error:
-            self._over = True
-            self._error = str(error)
+            self.is_over = True
+            done(f"bash: {error}", True)
+            return
+        self._timeout = loop.call_later(call.timeout_s, self._on_timeout)
 
-    @property
-    def is_over(self) -> bool:
-        return self._over
-
-    @property
-    def deadline(self) -> float:
-        """The time of the timeout, on the clock of the loop."""
-        return self._started + self._call.timeout_s
-
-    def cancel(self) -> None:
-        """Marks the command as cancelled; `finish` then ends it."""
-        self._cancelled = True
+    def cancel(self, _reason: str = "") -> None:
+        """Ends the command early. Does nothing if it is over, or ending already."""
+        if not self.is_over and self._teardown is None:
+            self._cancelled = True
+            self._end_early()
 
     def ask_to_stop(self) -> None:
         """Does nothing: a shell command cannot be asked, only signalled."""
@@ -80,34 +88,43 @@ class ShellCommand:
     def hint_to_stop(self) -> None:
         pass
 
-    def finish(self) -> tuple[str, bool]:
-        """The result text, and whether it is an error. Ends the command first if it still runs."""
-        if self.child is None:
-            return f"bash: {self._error}", True
-        timed_out = not self._over and not self._cancelled
-        if not self._over:
-            stop_all(self._loop, [self], patience=KILL)
+    def _on_timeout(self) -> None:
+        if self._teardown is None:
+            self._timed_out = True
+            self._end_early()
+
+    def _end_early(self) -> None:
+        self._teardown = Teardown(self._loop, [self], patience=KILL, on_over=self._end)
+
+    def _end(self) -> None:
+        assert self.child is not None
+        self._timeout.cancel()
         self._log.close()
         status = self.child.exit
         ended = bash.ShellExit(
             returncode=status.code if status is not None else -9,
             duration_s=self._loop.clock() - self._started,
-            timed_out_after_s=self._call.timeout_s if timed_out else None,
+            timed_out_after_s=self._call.timeout_s if self._timed_out else None,
             cancelled=self._cancelled,
         )
         text = bash.result_text(self._call.command, self._window.tail(), ended, self._log.path)
         self._window = OutputWindow()  # the toolbox keeps the command, whose background processes may live on
-        return text, ended.is_error
+        self.is_over = True
+        self._done(text, ended.is_error)
 
     def _on_output(self, data: bytes) -> None:
-        if self._over:
+        if self._has_exited or self.is_over:
             return
         self._log.feed(data)
         self._progress.add(self._window.feed(data))
 
     def _on_exit(self, _status: ExitStatus) -> None:
-        self._over = True
+        self._has_exited = True
         self._progress.end()
+        if self._teardown is None:
+            self._end()
+        else:
+            self._teardown.hurry()
 
 
 def log_folder() -> Path:

@@ -16,6 +16,7 @@ from supervisor.discovery.discover import MANIFEST, McpFiles, discover, has_them
 from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.discovery.kind import ExtensionKind
 from supervisor.discovery.skipped_extension import SkipCause, SkippedExtension, SkipReason
+from supervisor.discovery.trust_store import TrustStore
 from supervisor.harness.checkup import examine
 from supervisor.harness.findings import Finding, FindingLevel, judge, judge_manifest, judge_remark, worst
 from supervisor.harness.harness import Harness
@@ -160,7 +161,10 @@ def _add_folder(folder: Path, scope: Scope, chosen: _Selection, home: Path) -> N
 
 def _add(found: FoundExtension, chosen: _Selection, home: Path) -> None:
     if found.needs_trust and (why := _distrust_reason(found, home)):
-        chosen.reports.append(ExtensionReport(found.manifest.name, Path(found.where), (), skipped=why))
+        findings: tuple[Finding, ...] = ()
+        if advice := TrustStore(home).data_advice(found):
+            findings = (Finding(FindingLevel.WARN, "data", "only files that may be its data have changed", advice),)
+        chosen.reports.append(ExtensionReport(found.manifest.name, Path(found.where), findings, skipped=why))
     else:
         _choose(found, chosen)
 
@@ -177,8 +181,6 @@ def _choose(found: FoundExtension, chosen: _Selection) -> None:
 
 def _distrust_reason(found: FoundExtension, home: Path) -> str:
     """The reason why the extension must not be started; empty if it may be started."""
-    from supervisor.discovery.trust_store import TrustStore
-
     judged = TrustStore(home).judge(found)
     if judged.is_trusted:
         return ""

@@ -13,6 +13,8 @@ from cli.ext.author.script_report import report_for
 from cli.ext.script_target import check_conversation, project_at, script_target
 from cli.json_line import print_json
 from cli.os_errors import UnableError
+from cli.terminal import complain
+from supervisor.discovery.trust_store import TrustStore
 from supervisor.harness.harness import Harness
 from supervisor.harness.new_answers import rewrite
 from supervisor.harness.result import recording
@@ -59,6 +61,8 @@ def run_test(request: ScriptsRequest) -> int:
         for script in scripts or [Script(GREETING, ())]:
             report.add(script, play(harness, found, script, cwd=cwd, wait_s=request.wait_s))
     report.close(has_scripts=bool(scripts))
+    if advice := TrustStore(zot_home()).data_advice(found):
+        complain("ext test", f"{found.manifest.name} is no longer trusted (its files have changed); {advice}")
     return Status.ERROR.exit_code if report.failed else 0
 
 

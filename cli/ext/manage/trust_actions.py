@@ -344,6 +344,7 @@ class _TrustActions:
             "folder": str(found.place),
             "standing": standing.value,
             "command": found.written,
+            "data": list(manifest.data),
             "env": list(manifest.env),
             "env_policy": policy_of(manifest, self._config),
             "files": None if content is None else len(content.files),

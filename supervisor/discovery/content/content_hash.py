@@ -66,7 +66,7 @@ def hash_steps(
     walk = _Walk(folder, allowance or Allowance(), manifest)
     yield from walk.all()
     if manifest is not None:
-        for word in (manifest.exec, *(manifest.args or ()), *beside):
+        for word in (*manifest.words, *beside):
             yield from walk.named(word)
     yield from walk.data_led_to()
     return walk.content(walk.folders)
@@ -167,7 +167,9 @@ class _Walk(Covered):
             raise unreadable_error(path, error) from None
         self._add(shown, link_state(target))
         self._stamp(path, found)
-        if not os.path.isabs(target):
+        if os.path.isabs(target):
+            self._lead_to(path, f"{shown} -> {target}")
+        else:
             yield from self._outside(path, f"{shown} -> ./{target}")  # no file inside can have this path
 
     def _outside(self, path: str, shown: str) -> Steps[None]:

@@ -112,7 +112,7 @@ class Channel:
     def end(self, reason: str) -> None:
         """The worker has ended: its pending requests fail with the reason, and its calls are no longer answered."""
         self.wind_down()
-        self.host_calls.forget()
+        self.host_calls.forget(reason)
         self.round_trips.end()
         self.requests.fail_pending(Failure.DIED, reason)
 

@@ -36,7 +36,7 @@ def model_was_told(seen: Observed) -> list[Any]:
 
 def test_an_observer_sees_the_whole_run_in_order(tmp_path: Path):
     log = tmp_path / "seen"
-    observe(tmp_path, program(tmp_path, "observer", OBSERVER, log), batches=[[ECHO]])
+    seen = observe(tmp_path, program(tmp_path, "observer", OBSERVER, log), batches=[[ECHO]])
     frames = [json.loads(line) for line in log.read_text().splitlines()]
     told = [frame for frame in frames if frame["type"] == "event"]
     assert [frame["event"] for frame in told] == [
@@ -44,14 +44,20 @@ def test_an_observer_sees_the_whole_run_in_order(tmp_path: Path):
         "session_end",
     ]  # fmt: skip
     assert frames[-1] == {"type": "shutdown"}
-    assert told[1] == {"type": "event", "event": "user_prompt", "text": "go"}
+    assert [frame["sequence"] for frame in told] == sorted({frame["sequence"] for frame in told})
+    (session,) = {(frame.pop("session_id"), frame.pop("cwd")) for frame in told}
+    assert session == (seen.result.session, str(tmp_path / "project"))
+    assert told[1] == {"type": "event", "event": "user_prompt", "text": "go", "sequence": told[1]["sequence"]}
+    content = [{"type": "text", "text": "still here"}]
     assert told[5] == {
         "type": "event",
         "event": "tool_result",
         "tool_id": "t1.0",
         "tool_name": "echo",
         "is_error": False,
-        "content": [{"type": "text", "text": "still here"}],
+        "content": content,
+        "sequence": told[5]["sequence"],
+        "result": {"content": content, "is_error": False},
     }
 
 

@@ -76,6 +76,7 @@ def test_its_use_counts_with_that_of_the_prompts(loop):
     (usage, _) = bench.records
     assert (usage.input, usage.cumulative.input, bench.conversation.usage.input) == (1, 11, 11)
     assert usage.cumulative.cost_usd > 0.5
+    assert usage.auxiliary
 
 
 def test_readers_see_retries_and_no_piece_of_the_summary(loop):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from agent.sessions.file import SessionFile
 from agent.sessions.load import load
 from agent.sessions.repair import UNANSWERED
-from agent.sessions.rows import Meta, Other, Unreadable, message_line, read_row
+from agent.sessions.rows import Meta, Other, Unreadable, message_line, read_row, usage_line
 from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
 from wire.events import Totals
 
@@ -133,6 +133,11 @@ def said(text="hi", time=TIME):
         (b'{"type":"usage","cumulative":{"input_tokens":2.5,"output_tokens":-5,"cache_read_tokens":3,"cost_usd":"x"}}',
          Totals(0, 0, 3, 0, None)),
         (b'{"type":"usage","cumulative":{"cost_usd":' + b"9" * 400 + b"}}", Totals(0, 0, 0, 0, 0.0)),
+        (b'{"type":"usage","cumulative":{"reasoning_tokens":0}}', Totals(0, 0, 0, 0, 0.0)),
+        (b'{"type":"usage","cumulative":{"reasoning_tokens":5,"reasoning_tokens_known":true}}',
+         Totals(0, 0, 0, 0, 0.0, reasoning=5)),
+        (b'{"type":"usage","cumulative":{"reasoning_tokens":5,"reasoning_tokens_known":"yes"}}',
+         Totals(0, 0, 0, 0, 0.0)),
         (b'{"type":"usage","cumulative":null}', Unreadable),
         (b'{"type":"meta","meta":{"id":5,"model":"m","fork_point":"x","title":null}}', Meta(model="m")),
         (b'{"type":"meta"}', Unreadable),
@@ -172,3 +177,9 @@ def test_a_file_cut_at_each_byte_keeps_all_whole_rows_and_goes_on(tmp_path):
             after = load(path)
             assert after.message_rows == found.message_rows + 1
             assert after.messages[-1] == said("on")
+
+
+@pytest.mark.parametrize("reasoning", [None, 0, 5])
+def test_what_is_known_of_reasoning_is_kept(reasoning):
+    totals = Totals(1, 9, 0, 0, None, reasoning=reasoning)
+    assert read_row(usage_line(totals).rstrip()) == totals

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import pytest
 from supervisor.template.protocol import is_available
 from tests.support.batch_command import BatchCommand
 from tests.support.extension_folder import CHILDREN
+from tests.support.install_sources import manifest_in
 from tests.support.mcp_files import write_servers
 from tests.support.project_extension import put
 from tests.support.replay_script import Script
@@ -69,6 +71,17 @@ def test_without_trust_of_a_guard_that_denies_no_task_begins(zot, batch, workspa
     reason = f"not trusted (never seen{where}): not started; zot ext trust guard, or --trust-project"
     assert ended.reason == f"extension guard denies where it fails and is {reason}"
     assert ended.steps == 0
+
+
+def test_data_of_a_guard_is_no_change_in_a_copy_either(zot, batch):
+    folder = zot.cwd / GUARD
+    (folder / "extension.json").write_text(json.dumps({**manifest_in(folder), "data": ["*.log"]}))
+    trust(zot)
+    (folder / "run.log").write_text("1")
+    ended = outcome(batch, "--workspace", "copy", setup=f"echo 2 > {GUARD}/other.log")
+    assert (ended.status, failed(batch)) == (TaskStatus.BLOCKED, {})
+    ended = outcome(batch, "--workspace", "copy", setup=f"ln -s run.sh {GUARD}/other.log")
+    assert ended.status is TaskStatus.REQUIRED_EXTENSION
 
 
 def test_a_guard_that_setup_has_changed_is_refused_and_the_task_fails(zot, batch):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.discovery.environment import extension_environment, policy_of
 from supervisor.discovery.found_extension import FoundExtension, Scope
-from supervisor.discovery.trust_rules import TrustRecord, TrustState, decide, widens
+from supervisor.discovery.trust_rules import TrustRecord, TrustState, data_advice, decide, widens
 from supervisor.home.config import Config
 from tests.support.project_extension import manifest
 from wire.manifest import Manifest
@@ -61,3 +62,26 @@ def test_a_manifest_widens_by_named_variables_and_by_its_policy():
     assert widens(minimal, manifest(env_policy="minimal", env=("EDITOR",)), config, {}) == ["EDITOR"]
     assert widens(minimal, manifest(), config, {}) == ["env_policy: inherit"]
     assert widens(minimal, manifest(), Config(env_policy="minimal"), {}) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "entries"),
+    [
+        (("run.log (new)", "state.json", "old.db (gone)"), '["x.csv","run.log","state.json","old.db"]'),
+        (("state.db-wal (new)", "state.db"), '["x.csv","state.db"]'),
+        ((), ""),
+        (("run.log", "lib.py (new)"), ""),
+        (("run.log", "extension.json"), ""),
+        (("package.json",), ""),
+        (("rules.json",), ""),
+        (("logs (new)", "logs/run.log (new)"), ""),
+        (("a*.log (new)",), ""),
+    ],
+)
+def test_only_where_all_that_has_changed_may_be_data_the_manifest_is_advised_to_name_it(changed, entries):
+    said = data_advice(changed, manifest(args=["rules.json"], data=["x.csv"]))
+    assert said.partition('"data": ')[2] == entries
+
+
+def test_a_long_advice_is_cut():
+    assert len(data_advice([f"{number}.log" for number in range(500)], manifest())) < 500

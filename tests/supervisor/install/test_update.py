@@ -66,6 +66,23 @@ def test_data_that_came_with_the_extension_is_the_user_s(here, made, guard):
     assert [(guard.folder / name).read_text() for name in ("todos.json", "run.log")] == ["[1]", "1"]
 
 
+def test_state_in_a_file_that_only_the_new_version_calls_data_is_not_thrown_away(here, made, guard):
+    (made / "todos.json").write_text("[]")
+    (made / "rules.json").write_text("1")
+    (made / "gone.json").write_text("")
+    guard = update(guard, here, CONFIG).now
+    (guard.folder / "todos.json").write_text("[1]")
+    (guard.folder / "gone.json").unlink()
+    (guard.folder / "rules.json").write_text("mine")
+    source(made, version="1.1", data=["todos.json", "gone.json"])
+    with pytest.raises(InstallError, match="was changed since it was installed"):
+        update(guard, here, CONFIG)
+    done = update(guard, here, CONFIG, force=True)
+    assert [(guard.folder / name).read_text() for name in ("todos.json", "rules.json")] == ["[1]", "1"]
+    assert done.warnings == ()
+    assert update(done.now, here, CONFIG).action is UpdateAction.NOTHING
+
+
 def test_a_new_version(here, made, guard):
     (guard.folder / "notes.json").write_text("[]")
     source(made, version="1.1", program="#!/bin/sh\nexit 1\n")

@@ -70,8 +70,9 @@ class Source:
     def judge(self, event: frames.Event, done: Any) -> Under:
         return self._soon("", lambda: done(UNTOUCHED))
 
-    def call(self, name: str, args: bytes, done: Any, on_progress: Any) -> Under:
-        return self._soon(name, lambda: done(frames.ToolResult("", [frames.ContentBlock("text", text=name)])))
+    def call(self, call: Any, done: Any, on_progress: Any) -> Under:
+        tool = call.tool
+        return self._soon(tool, lambda: done(frames.ToolResult("", [frames.ContentBlock("text", text=tool)])))
 
     def invoke(self, name: str, args: str, done: Any) -> Under:
         return self._soon(name, lambda: done(frames.CommandResponse("", "display", display=args)))

@@ -113,8 +113,9 @@ def message_events(
     output_tokens: int = 5,
     cache_read: int = 0,
     cache_write: int = 0,
+    details: object = None,
 ) -> list[Event]:
-    """All events of a reply, in the order of the API."""
+    """All events of a reply, in the order of the API. `details`: the `output_tokens_details`; None: missing."""
     usage = {
         "input_tokens": input_tokens,
         "cache_read_input_tokens": cache_read,
@@ -139,7 +140,10 @@ def message_events(
         {
             "type": "message_delta",
             "delta": {"stop_reason": stop_reason, "stop_sequence": None},
-            "usage": {"output_tokens": output_tokens},
+            "usage": {
+                "output_tokens": output_tokens,
+                **({} if details is None else {"output_tokens_details": details}),
+            },
         },
         {"type": "message_stop"},
     ]

@@ -36,9 +36,10 @@ KEYS = {
 }
 """zot's records with all their members, in the order in which it writes them."""
 OURS = {
-    "user_message": ["extension"], "tool_call": ["extension"], "tool_result": ["extension"], "usage": ["is_partial"],
+    "user_message": ["extension"], "tool_call": ["extension"], "tool_result": ["extension"],
+    "usage": ["is_partial", "reasoning", "auxiliary"],
 }  # fmt: skip
-"""Members of zot's records that zot does not have; they come last."""
+"""Members of zot's records that zot, or the zot of May 2026, does not have; they come last."""
 
 
 @given(st.data())
@@ -60,13 +61,13 @@ def test_every_member_is_written_in_a_fixed_order(cls: type, data: st.DataObject
     tag = cls.__struct_config__.tag
     written = list(plain(record))
     wanted = ["type", *KEYS.get(tag, [field.name for field in msgspec.structs.fields(cls)]), *OURS.get(tag, ())]
-    for optional in ("error", "extension", "answer", "resumed", "sent", "error_kind"):
+    for optional in ("error", "extension", "answer", "resumed", "sent", "error_kind", "reasoning"):
         if getattr(record, optional, None) is msgspec.UNSET:
             wanted.remove(optional)
     if tag == "usage" and record.cost_usd is None:
         wanted.remove("cost_usd")
-    if tag == "usage" and not record.is_partial:
-        wanted.remove("is_partial")
+    if tag == "usage":
+        wanted = [name for name in wanted if name not in ("is_partial", "auxiliary") or getattr(record, name)]
     assert written == wanted
 
 
@@ -76,7 +77,18 @@ def test_an_unknown_cost_is_absent_and_read_as_null_too(cost):
     used = decode(json.dumps({"type": "usage", **counts, **cost, "cumulative": {**counts, **cost}}).encode())
     assert used.cost_usd == used.cumulative.cost_usd == cost.get("cost_usd")
     known = {name: dollars for name, dollars in cost.items() if dollars is not None}
-    assert plain(used) == {"type": "usage", **counts, **known, "cumulative": {**counts, **known}}
+    written = {**counts, **known, "reasoning": None}
+    assert plain(used) == {"type": "usage", **written, "cumulative": written}
+
+
+def test_reasoning_is_null_as_long_as_it_is_unknown_and_auxiliary_absent_as_long_as_it_is_false():
+    totals = events.Totals(1, 2, 3, 4, 0.5)
+    usage = events.Usage(input=1, output=2, cache_read=3, cache_write=4, cumulative=totals)
+    assert plain(usage)["reasoning"] is plain(usage)["cumulative"]["reasoning"] is None
+    assert "auxiliary" not in plain(usage)
+    assert plain(msgspec.structs.replace(usage, reasoning=0, auxiliary=True)) == {
+        **plain(usage), "reasoning": 0, "auxiliary": True,
+    }  # fmt: skip
 
 
 def test_all_of_zots_records_are_there():

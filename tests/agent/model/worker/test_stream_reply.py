@@ -56,6 +56,42 @@ def test_later_counts_win_unless_they_are_zero(usages) -> None:
         assert reply.usage[ours] == (counts[-1] if counts else 0)
 
 
+@pytest.mark.parametrize(
+    ("details", "reasoning"),
+    [
+        ({"thinking_tokens": 7}, 7),
+        ({"thinking_tokens": 0, "other_tokens": 3}, 0),
+        ({"thinking_tokens": 10**12}, 10**12),
+        ({"thinking_tokens": 10**12 + 1}, None),
+        ({"thinking_tokens": -1}, None),
+        ({"thinking_tokens": "7"}, None),
+        ({"thinking_tokens": 7.5}, None),
+        ({"thinking_tokens": True}, None),
+        ({"thinking_tokens": None}, None),
+        ({"thinking_tokens": [7]}, None),
+        ({}, None),
+        (None, None),
+        (7, None),
+        ([{"thinking_tokens": 7}], None),
+    ],
+)
+def test_reasoning_is_counted_if_the_provider_says_a_count_and_no_reply_fails_for_another_word(
+    details: object, reasoning: int | None
+) -> None:
+    reply = StreamedReply()
+    usage = {"output_tokens": 9, "output_tokens_details": details}
+    lines_of(reply, [{"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage}])
+    assert reply.usage["output"] == 9
+    assert reply.usage.get("reasoning") == reasoning
+
+
+def test_the_last_count_of_reasoning_holds() -> None:
+    reply = StreamedReply()
+    for details in ({"thinking_tokens": 1}, {"thinking_tokens": 5}, {"thinking_tokens": "x"}, {}):
+        lines_of(reply, [{"type": "message_delta", "delta": {}, "usage": {"output_tokens_details": details}}])
+    assert reply.usage["reasoning"] == 5
+
+
 def test_the_content_so_far_can_be_read_at_any_time() -> None:
     reply = StreamedReply()
     events = message_events([text_block("abcd"), tool_block("read", '{"a": 1}', call_id="t")])

@@ -1,4 +1,4 @@
-"""Both drivers of a guarded call against one table: a turn, which waits, and `zot mcp serve`, which does not."""
+"""Both drivers of a guarded call against one table: that of a turn waits, the one for all other calls does not."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from agent.abort import Abort
 from agent.run.turn.tool_calls import ToolCalls
 from agent.transcript import Text, ToolCall, ToolResult
+from supervisor.calls.call_driver import CallDriver
 from supervisor.calls.guard_chain import UNTOUCHED, Judgement, fold
-from supervisor.mcp_server.served_call import ServedCall
+from supervisor.calls.guarded_call import GuardedCall
 from supervisor.registry.plain_schema import unfit_reason
 from wire import frames
 from wire.dialects.verdict import GuardVerdict, VerdictKind
@@ -123,7 +124,7 @@ class Turn:
 
 
 class Served:
-    """Stands in for the source and the loop of `zot mcp serve`."""
+    """Stands in for the source and the loop of a call that nobody waits for."""
 
     def __init__(self, play: Play, args: bytes) -> None:
         self.play = play
@@ -132,7 +133,8 @@ class Served:
         self.results: list[frames.ToolResult] = []
         self.progress: list[str] = []
         self.report: Callable[[str], None] = lambda _text: None
-        self.call_ = ServedCall(self, "echo", args, "t1", self.results.append, self.progress.append)
+        call = GuardedCall("t1", "echo", args, names_guard=True)
+        self.call_ = CallDriver(self, call, self.results.append, self.progress.append)
         self.call_.begin()
         while self.later:
             self.later.pop(0)()
@@ -145,8 +147,8 @@ class Served:
         self._soon(event.event, lambda: done(judgement))
         return self
 
-    def call(self, _name: str, args: bytes, done: Any, on_progress: Callable[[str], None]) -> Served:
-        text, is_error = self.play.run(args)
+    def call(self, call: GuardedCall, done: Any, on_progress: Callable[[str], None]) -> Served:
+        text, is_error = self.play.run(call.args)
         on_progress("half")
         self.report = on_progress
         self._soon("run", lambda: done(frames.ToolResult("x", [frames.ContentBlock("text", text=text)], is_error)))

@@ -258,6 +258,9 @@ STATE = {
     "data in a folder": lambda folder: (folder / "lib" / "x.txt").write_text(""),
     "changed data": lambda folder: append(folder / "run.log"),
     "removed data": lambda folder: (folder / "run.log").unlink(),
+    "data that runs": lambda folder: (folder / "run.log").chmod(0o755),
+    "a huge file of data": lambda folder: os.truncate(folder / "run.log", 2**40),
+    "unreadable data": lambda folder: (folder / "run.log").chmod(0),
 }
 NO_STATE = {
     "a link with a name of data": lambda folder: (folder / "x.json").symlink_to("run.sh"),
@@ -272,15 +275,20 @@ NO_STATE = {
     "what a word names": lambda folder: append(folder / "rules.json"),
     "what a word names by a way around": lambda folder: append(folder / "conf.json"),
     "what a link leads to": lambda folder: append(folder / "main.log"),
+    "what an absolute link leads to": lambda folder: append(folder / "plugin.log"),
+    "what a shell gets": lambda folder: append(folder / "setup.log"),
+    "a module of Python": lambda folder: (folder / "sitecustomize.py").write_text(""),
+    "a module of Node": lambda folder: (folder / "node_modules").mkdir(),
 }
 
 
 @pytest.fixture
 def with_data(folder):
-    for name in ("run.log", "rules.json", "conf.json", "main.log"):
+    for name in ("run.log", "rules.json", "conf.json", "main.log", "plugin.log", "setup.log"):
         (folder / name).write_text("1")
     (folder / "main.py").symlink_to("main.log")
-    manifest = written(folder, args=["rules.json", f"--conf={folder}/lib/../conf.json"], **DATA)
+    (folder / "plugin.py").symlink_to(folder / "plugin.log")
+    manifest = written(folder, args=["rules.json", f"--conf={folder}/lib/../conf.json", ". ./setup.log; run"], **DATA)
     return folder, manifest
 
 

@@ -83,10 +83,11 @@ def test_a_link_to_the_folder_that_led_elsewhere_for_a_moment_is_named(folder, t
         (lambda folder: (folder / "run.log").unlink(), False, False),
         (lambda folder: (folder / "lib" / "x.py").write_text(""), True, False),
         (lambda folder: (folder / "x.json").mkdir(), True, False),
+        (lambda folder: ((folder / "run.log").unlink(), (folder / "run.log").symlink_to("run.sh")), True, False),
         (lambda folder: (folder / "lib" / "rules").unlink(), True, True),
         (swapped, True, True),
     ],
-    ids=["new data", "removed data", "a new file", "a new folder", "a file removed", "folder replaced"],
+    ids=["new data", "removed data", "a new file", "a new folder", "a link", "a file removed", "folder replaced"],
 )
 def test_data_may_change_at_any_time_and_a_file_come_only_once_it_has_begun(folder, change, is_seen, is_seen_later):
     (folder / "run.log").write_text("")
