@@ -13,8 +13,8 @@ from agent.cassette import CassetteError, CassettePlayer, CassetteRecorder
 from agent.engine.extensions import finding
 from agent.model import catalogue
 from agent.model.provider import ProviderUnavailable
-from agent.model.reasoning import remark
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
+from agent.model.thinking_levels import remark
 from agent.options import Options, RunRequest
 from agent.request_checks import UsageError, check, checked_folder
 from agent.run.auto_compaction import THRESHOLD
@@ -27,7 +27,7 @@ from supervisor.discovery.steps import finish
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.repository import repository_root
 from supervisor.home.zot_home import zot_home
-from wire.reasoning import LEVELS
+from wire.reasoning_levels import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from agent.transcript import Image
     from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
-    from wire.reasoning import Reasoning
+    from wire.reasoning_levels import Reasoning
 
 
 class Prepared(msgspec.Struct, frozen=True):

@@ -232,5 +232,7 @@ class ExtensionStats(Part):
     """Estimated tokens of its tools' definitions in each request to the model; null in files of older versions."""
     exits_by_host: int | None = None
     """`unexpected_exits` caused by the host for a limit, a hang or a broken protocol; null in older files."""
+    calls_made: int = 0
+    """Number of calls of tools that it has made through its host."""
     alarms: tuple[Alarm, ...] = ()
     """The worst first; empty without problems."""

@@ -92,6 +92,8 @@ class ToolCall(Event):
     args: Any
     extension: str | None = None
     """The extension of the tool; absent for a built-in tool and for a tool that does not exist."""
+    origin_extension: str | None = None
+    """The extension that makes the call by `call_tool`; absent for a call of the model."""
 
 
 class TurnEnd(Event):
@@ -116,7 +118,8 @@ class ToolResult(Event):
     is_error: bool
     content: tuple[TextContent | ImageContent, ...]
     extension: str | None = None
-    """As in the call's record."""
+    origin_extension: str | None = None
+    """Ours, like `extension`: as in the call's record."""
 
 
 class CompactDone(Event):
@@ -194,8 +197,7 @@ class ExtensionNotice(Event):
     adds a text for the model; error_handling: a guard decides about an error; summary: a guard sums up the session;
     system_prompt: a guard has replaced it."""
     message: str
-    """One line that a person can act on; for `blocked` and `asked`, the whole reason, at most 10,000 characters. A cut
-    message ends in ` …`."""
+    """One line that a person can act on; for `blocked` and `asked` the whole reason. A cut message ends in ` …`."""
 
 
 class Retry(Event):

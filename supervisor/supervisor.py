@@ -7,6 +7,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+from supervisor.calls.calls_by_extensions import CallsByExtensions
 from supervisor.calls.command_call import CommandInFlight
 from supervisor.calls.guards import Guards
 from supervisor.calls.merged_registrations import Claims, MergedRegistrations
@@ -59,8 +60,8 @@ class Supervisor:
     """Owns the extensions of one host.
 
     `on_notice` gets the notices about extensions, `on_note` the notes that extensions send, `on_show` notes and panels
-    as records of the event stream. `on_host_call` answers a call of an extension to its host; by default that is
-    refused. All are called from within the loop and must not wait.
+    as records of the event stream. `on_host_call` answers a call of an extension to its host that is not one of a
+    tool; by default that is refused. All are called from within the loop and must not wait.
 
     With `owns_process` every descendant of this process counts as started by an extension: daemons that left their
     process tree are adopted, and ended with the rest. A program that has children of its own must not set it.
@@ -98,7 +99,6 @@ class Supervisor:
         self.token = self._processes.token
         self._on_notice = on_notice or (lambda _extension, _kind, _message: None)
         self._on_note = on_note or (lambda _extension, _level, _message: None)
-        self._on_host_call = on_host_call or (lambda _extension, call, answer: refuse_all(call, answer))
         self.panels = Panels(loop, on_show or (lambda _record: None))
         self._env: Environment = {}
         self.data_folder: Path | None = None
@@ -116,6 +116,9 @@ class Supervisor:
         self._claims = Claims(self.extensions, reserved_tools)
         self.registrations = MergedRegistrations(self.extensions, reserved_tools)
         """The tools and slash commands that the extensions offer together."""
+        self.calls_by_extensions = CallsByExtensions(
+            self, on_host_call or (lambda _extension, call, answer: refuse_all(call, answer))
+        )
         self.stats_file: StatsFile | None = None
         """The file of `write_stats`, if it has a timeline. It gets each verdict."""
         self.on_sample: list[Callable[[], None]] = []
@@ -213,7 +216,7 @@ class Supervisor:
             note=partial(self._noted, extension),
             showed=partial(self.panels.showed, extension),
             claims=partial(self._claims.judge, extension),
-            called=partial(self._on_host_call, extension),
+            called=partial(self.calls_by_extensions.take, extension),
             adopted=lambda table, start: self._processes.adopted(table, extension.name, start),
         )
 
@@ -249,10 +252,10 @@ class Supervisor:
 
     def begin_call(
         self, owned: OwnedTool, args: bytes, done: Callable[[ToolAnswer], None],
-        on_progress: Callable[[str], None] | None = None, tool_id: str = "",
+        on_progress: Callable[[str], None] | None = None, tool_id: str = "", around: tuple[str, ...] = (),
     ) -> RequestInFlight:  # fmt: skip
         """Calls this tool, see `ToolCallInFlight`. `done` gets the answer, `on_progress` each progress message."""
-        return ToolCallInFlight(self.loop, self._checkers, owned, args, done, on_progress, tool_id)
+        return ToolCallInFlight(self.loop, self._checkers, owned, args, done, on_progress, tool_id, around)
 
     def begin_command(self, owned: OwnedCommand, args: str, done: Callable[[CommandAnswer], None]) -> RequestInFlight:
         """Runs a slash command; `done` gets the answer."""
@@ -271,6 +274,7 @@ class Supervisor:
     def cancel_pending(self, reason: str) -> None:
         """Cancels all pending calls, commands and verdicts. Late answers are ignored; the events that are being judged
         are blocked."""
+        self.calls_by_extensions.cancel_all(reason)
         self.guards.cancel(reason)
         self._checkers.cancel_pending(reason)
         for extension in self.extensions:
@@ -346,6 +350,7 @@ class Supervisor:
             return
         self.observers.end_session(reason)
         self.closed = True
+        self.calls_by_extensions.close()
         try:
             if not at_once and self.extensions:
                 self.sampler.sample(thorough=True)

@@ -12,11 +12,12 @@ import msgspec
 
 from agent.engine import extensions as starting
 from agent.engine.host_calls.answers import HostCalls
+from agent.engine.host_calls.own_tools import AgentTools
 from agent.engine.host_calls.session_reloads import SessionReloads
 from agent.engine.host_calls.workspace import SessionWorkspace
 from agent.engine.prompt_result import PromptResult
 from agent.engine.session import EngineSession
-from agent.model import catalogue, reasoning
+from agent.model import catalogue, thinking_levels
 from agent.model.provider import Provided, ProviderUnavailable
 from agent.run import compaction, session_hooks
 from agent.run.error_hook import ask_about_error
@@ -25,11 +26,10 @@ from agent.run.run import Run
 from agent.run.session_hooks import SessionHooks
 from agent.run.slash_commands import SlashCommands
 from agent.run.steer_queue import SteerQueue
-from agent.run.summarizer import Summarizer
-from agent.run.turn.guarded_text import guard_text
+from agent.run.summarizer import CompactionResult, Summarizer
 from agent.run.turn.model_call import ModelCalls
 from agent.tools.toolbox import Toolbox
-from wire import events
+from wire import events, frames
 from wire.dialects.base import HostInfo
 from wire.dialects.host_calls import ToolInfo
 from wire.exit_codes import Status
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.loop.loop import Loop
     from wire.frames import SessionEnd, SessionSource
-    from wire.reasoning import Reasoning
+    from wire.reasoning_levels import Reasoning
 
 
 class Engine:
@@ -136,6 +136,7 @@ class Engine:
             extension_tools=extension_tools,
             on_progress=lambda call_id, text: event_writer.post_progress(events.ToolProgress(call_id, text)),
         )
+        self.supervisor.calls_by_extensions.own = AgentTools(loop, self.toolbox, event_writer)
 
     # --- prompts ------------------------------------------------------------------------------------------
 
@@ -152,7 +153,7 @@ class Engine:
     @property
     def used_reasoning(self) -> Reasoning | None:
         """The level that its requests have."""
-        return None if self.reasoning is None else reasoning.nearest_level(self.model, self.reasoning)
+        return None if self.reasoning is None else thinking_levels.nearest_level(self.model, self.reasoning)
 
     def tools(self) -> tuple[ToolInfo, ...]:
         """The tools that the model is offered in the next turn."""
@@ -183,7 +184,7 @@ class Engine:
 
     def _tell_level(self) -> None:
         """Tells the user, once, that the model has not the level that was set."""
-        said = "" if self.reasoning is None else reasoning.remark(self.model, self.reasoning)
+        said = "" if self.reasoning is None else thinking_levels.remark(self.model, self.reasoning)
         if said and said not in self._levels_told:
             self._levels_told.add(said)
             self._say(said)
@@ -209,6 +210,7 @@ class Engine:
                     answer.status, answer.reason, answer.text, has_answer=is_done, error_context="user_input"
                 )
             text = answer.prompt
+            self.tell_submitted(text)
         if isinstance(provider := self._provided.provider, ProviderUnavailable):
             return PromptResult(provider.status, provider.reason)
         if (used_up := self.spending.used_up()) is not None:
@@ -247,6 +249,17 @@ class Engine:
             may_pass=end.may_pass, error_kind=end.error_kind, error_context=end.error_context,
         )  # fmt: skip
 
+    @property
+    def is_running(self) -> bool:
+        """Whether a prompt runs."""
+        return self._running is not None
+
+    def tell_submitted(self, text: str, images: int = 0, *, queued: bool = False) -> None:
+        """Tells observers of a prompt that is accepted, with this number of images. `queued`: others run first."""
+        self.supervisor.tell(
+            frames.Event("user_prompt_submit", text=text or None, image_count=images or None, queued=queued or None)
+        )
+
     def abort_prompt(self, reason: str) -> None:
         """Ends the running prompt as interrupted. Does nothing if none runs."""
         if self._running is not None:
@@ -256,6 +269,7 @@ class Engine:
         """Adds a message to the running prompt as a user message before the next request to the model; it causes one if
         the prompt would end. Raises `SteerRefusedError`."""
         self._steering.add(text, images)
+        self.tell_submitted(text, len(images), queued=True)
 
     def compact(self, abort: Abort, instructions: str = "") -> PromptResult:
         """Replaces all messages but the last ones by a summary that the model writes. If the status is not `ok`, the
@@ -263,20 +277,15 @@ class Engine:
         self._follow(abort)
         if isinstance(provider := self._provided.provider, ProviderUnavailable):
             return PromptResult(provider.status, provider.reason)
-        try:
-            older, kept = compaction.split(self.conversation.transcript)
-        except compaction.NothingToCompactError as error:
-            return PromptResult(Status.ERROR, str(error))
-        self._ready_model(provider, abort)
         calls = ModelCalls(provider, self._event_writer, self.conversation, abort)
-        summarizer = Summarizer(
-            calls,
-            self._event_writer,
-            self.conversation,
-            abort,
-            shown=lambda summary: guard_text(summary, self.supervisor, abort).text,
-        )
-        summary = summarizer.run(self.model, older, kept, instructions)
+        summarizer = Summarizer(calls, self._event_writer, self.conversation, abort, self.supervisor)
+
+        def carry_out() -> CompactionResult:
+            older, kept = compaction.split(self.conversation.transcript)
+            self._ready_model(provider, abort)
+            return summarizer.run(self.model, older, kept, instructions)
+
+        summary = summarizer.attempt(carry_out)
         is_done = summary.status is Status.OK
         return PromptResult(summary.status, summary.reason, summary.text, 0, calls.usage, has_answer=is_done)
 

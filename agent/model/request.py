@@ -10,14 +10,14 @@ import orjson
 
 from agent.images.kinds import Pixels, pixels
 from agent.images.limits import BASE64_LIMIT, BYTES_LIMIT, CROWD, CROWD_SIDE, SIDE_LIMIT, pixels_text
-from agent.model import reasoning as levels
+from agent.model import thinking_levels
 from agent.transcript import Block, Image, Message, Text, Thinking, ToolCall, ToolResult
 from wire.lenient_json import ARGUMENTS_DEPTH, is_deeper
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from wire.reasoning import Reasoning
+    from wire.reasoning_levels import Reasoning
 
 Json = dict[str, Any]
 
@@ -65,7 +65,7 @@ def build_params(
         params["tools"] = [_tool(tool) for tool in sorted(tools, key=lambda tool: tool.name)]
         params["tools"][-1]["cache_control"] = dict(_CACHE)
     if reasoning is not None:
-        params.update(levels.request_fields(model, reasoning, max_tokens))
+        params.update(thinking_levels.request_fields(model, reasoning, max_tokens))
     return params
 
 

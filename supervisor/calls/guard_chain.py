@@ -92,6 +92,8 @@ class Judgement(msgspec.Struct, frozen=True):
     remarks: tuple[Remark, ...] = ()
     contexts: tuple[str, ...] = ()
     """Texts of guards for the model, in guard order."""
+    was_asked: bool = False
+    """Whether a guard wanted a person to decide, and the user lets such events pass."""
     error_handling: ErrorHandling | None = None
     """The last one that a guard has named; None if none has."""
     handled_by: str = ""
@@ -206,6 +208,8 @@ def fold(
 
 def _with_outputs(judgement: Judgement, extension: str, verdict: GuardVerdict) -> Judgement:
     changed: dict[str, Any] = {}
+    if verdict.kind is VerdictKind.ASK:
+        changed["was_asked"] = True
     if verdict.reason:
         changed["remarks"] = (*judgement.remarks, Remark(extension, one_line(verdict.reason, REMARK_LENGTH)))
     if verdict.modified_args is not None:

@@ -55,8 +55,14 @@ class Guards:
             self._by_event = {name: self._rounds_now(name) for name in HOOK_POINTS}
         return self._by_event[event]
 
-    def _rounds_now(self, event: str) -> tuple[tuple[Extension, ...], ...]:
-        guards = [extension for extension in self._extensions if event in extension.guards]
+    def rounds_about(self, event: Event) -> tuple[tuple[Extension, ...], ...]:
+        """As `rounds`, without the extension that makes the call in question: it may wait for the call's result."""
+        if event.origin_extension is None:
+            return self.rounds(event.event)
+        return self._rounds_now(event.event, event.origin_extension)
+
+    def _rounds_now(self, event: str, besides: str = "") -> tuple[tuple[Extension, ...], ...]:
+        guards = [each for each in self._extensions if event in each.guards and each.name != besides]
         if event in DENIABLE:
             return rounds_of(guards)
         if event == BEFORE_AGENT_START:  # each sees the prompt of the one before, also if it is independent

@@ -157,7 +157,7 @@ class VerdictInFlight(RequestInFlight):
         if self._cancel_reason is None and guards.must_wait(event):
             guards.call_at_change(event, self._begin)
             return
-        self._chain = GuardChain(self._event, guards.rounds(event), guards.judge_unstarted(event))
+        self._chain = GuardChain(self._event, guards.rounds_about(self._event), guards.judge_unstarted(event))
         self._ask(self._chain)
 
     @property

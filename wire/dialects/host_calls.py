@@ -68,6 +68,8 @@ class SwitchModel(msgspec.Struct, frozen=True):
     """Selects the model of the next request. Answered with None."""
 
     model: str
+    reasoning: str | None = None
+    """The level of reasoning from the next prompt on, a word of `wire.reasoning_levels`. None: it stays."""
 
 
 class GetSessionName(msgspec.Struct, frozen=True):
@@ -115,7 +117,7 @@ class RemoveFile(msgspec.Struct, frozen=True):
 class GetUsage(msgspec.Struct, frozen=True):
     """The use of the session so far. Answered with `{"began_at": ISO 8601 in UTC, "prompts": int, "model": str,
     "models": {model: {"requests": int, "input": int, "output": int, "cache_read": int, "cache_write": int, "cost_usd":
-    float | None}}, "request_ms": int, "last_input": int, "last_output": int}`; tokens."""
+    float | None, "reasoning": int | None}}, "request_ms": int, "last_input": int, "last_output": int}`; tokens."""
 
 
 class ListTools(msgspec.Struct, frozen=True):

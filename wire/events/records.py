@@ -90,6 +90,8 @@ class ToolCall(Record, frozen=True, tag="tool_call"):
     args: Raw
     extension: str | msgspec.UnsetType = msgspec.UNSET
     """Ours: the extension of the tool; absent for a built-in tool and for a tool that does not exist."""
+    origin_extension: str | msgspec.UnsetType = msgspec.UNSET
+    """Ours: the extension that makes the call by `call_tool`; absent for a call of the model."""
 
 
 class TurnEnd(Record, frozen=True, tag="turn_end"):
@@ -110,7 +112,8 @@ class ToolResult(Record, frozen=True, tag="tool_result"):
     is_error: bool
     content: tuple[TextContent | ImageContent, ...]
     extension: str | msgspec.UnsetType = msgspec.UNSET
-    """Ours: as in the call's record."""
+    origin_extension: str | msgspec.UnsetType = msgspec.UNSET
+    """Ours, like `extension`: as in the call's record."""
 
 
 class CompactDone(Record, frozen=True, tag="compact_done"):
@@ -170,8 +173,7 @@ class Extension(Record, frozen=True, tag="extension"):
     adds a text for the model; error_handling: a guard decides about an error; summary: a guard sums up the session;
     system_prompt: a guard has replaced it."""
     message: str
-    """One line that a person can act on; for `blocked` and `asked`, the whole reason, at most 10,000 characters. A cut
-    message ends in ` …`."""
+    """One line that a person can act on; for `blocked` and `asked` the whole reason. A cut message ends in ` …`."""
 
 
 class Retry(Record, frozen=True, tag="retry"):

@@ -12,6 +12,8 @@ from supervisor.discovery.found_extension import Scope
 from supervisor.home.repository import repository_root
 from supervisor.home.safe_files import read_start
 from wire.dialects import host_calls as calls
+from wire.reasoning_levels import LEVELS
+from wire.suggestions import not_one_of
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
     from supervisor.supervisor import Supervisor
+    from wire.reasoning_levels import Reasoning
 
 NAME_LENGTH = 200
 """Maximum of a session's name in characters."""
@@ -52,8 +55,11 @@ class Agent(Protocol):
     @property
     def model(self) -> str: ...
     @property
-    def used_reasoning(self) -> str | None: ...
+    def reasoning(self) -> Reasoning | None: ...
+    @property
+    def used_reasoning(self) -> Reasoning | None: ...
     def tools(self) -> Sequence[calls.ToolInfo]: ...
+    def set_reasoning(self, level: Reasoning) -> None: ...
     def set_model(self, model: str) -> None:
         """Raises `ValueError`."""
 
@@ -135,14 +141,18 @@ class HostCalls:
         model = call.model.strip()
         if not model:
             raise CallRefusedError("the name of the model is empty")
-        before = self._agent.model
-        if model == before:
-            return
-        try:
-            self._agent.set_model(model)
-        except ValueError as error:
-            raise CallRefusedError(str(error)) from None
-        self._on_notice(extension, "warning", f"it has switched the model from {before} to {one_line(model, 200)}")
+        level = next((each for each in LEVELS if each == call.reasoning), None)
+        if call.reasoning is not None and level is None:
+            raise CallRefusedError(f"reasoning: {not_one_of(call.reasoning[:NAME_LENGTH], LEVELS)}")
+        if model != (before := self._agent.model):
+            try:
+                self._agent.set_model(model)
+            except ValueError as error:
+                raise CallRefusedError(str(error)) from None
+            self._on_notice(extension, "warning", f"it has switched the model from {before} to {one_line(model, 200)}")
+        if level is not None and level != self._agent.reasoning:
+            self._agent.set_reasoning(level)
+            self._on_notice(extension, "warning", f"it has set the model's reasoning to {level}")
 
     # --- the session ----------------------------------------------------------------------------------------
 
@@ -184,6 +194,7 @@ class HostCalls:
                     "cache_read": use.used.cache_read,
                     "cache_write": use.used.cache_write,
                     "cost_usd": use.used.cost_usd,
+                    "reasoning": use.used.reasoning,
                 }
                 for model, use in spending.models.items()
             },

@@ -24,7 +24,7 @@ OPEN_LIMIT = 100
 SHARE_S = 5e-3
 """Seconds of each pass of the loop that the calls of one worker may take. One call may take longer."""
 NO_AGENT = "this host has no agent"
-CANCELLED = "the extension has cancelled it"
+CANCELLED = "it has cancelled the call"
 FAULT_LENGTH = 300
 """Maximum number of characters of a fault in a reason."""
 

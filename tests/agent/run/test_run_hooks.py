@@ -56,6 +56,9 @@ def test_an_observer_sees_the_whole_run_in_order(tmp_path: Path):
         "tool_name": "echo",
         "is_error": False,
         "content": content,
+        "tool_args": {"text": "still here"},
+        "status": "completed",
+        "executed": True,
         "sequence": told[5]["sequence"],
         "result": {"content": content, "is_error": False},
     }
@@ -68,6 +71,22 @@ def test_an_observer_hears_of_an_error_and_then_of_the_end(tmp_path: Path):
     told = [json.loads(line) for line in log.read_text().splitlines()]
     assert [frame.get("event") for frame in told[-3:]] == ["error", "session_end", None]
     assert told[-3]["error"] == "max steps (1) exceeded"
+
+
+def test_a_guard_reads_arguments_that_the_model_has_written_on_several_lines(tmp_path: Path):
+    """Half a line is no question: the guard would die of it, and the call pass."""
+    guard = program(
+        tmp_path,
+        "guard",
+        """
+hello(intercept=["tool_call"])
+send(type="ready")
+for frame in frames():
+    send(type="event_intercept_response", id=frame["id"], block=True, reason=frame["tool_args"]["text"])
+""",
+    )
+    seen = observe(tmp_path, guard, batches=[[("echo", '{\n  "text":\r\n "no"\n}')]])  # type: ignore[list-item]
+    assert seen.answer_of("t1.0") == ("no", True)
 
 
 def test_a_prompt_can_be_rewritten(tmp_path: Path):

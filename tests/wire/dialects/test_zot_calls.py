@@ -27,7 +27,7 @@ def session(*capabilities: str) -> Any:
 
 
 def say(made: Any, frame: dict[str, Any]) -> tuple[list[Any], list[dict[str, Any]]]:
-    """What the host takes of a frame, and what the extension gets at once."""
+    """The messages of a frame, and the frames that the extension gets at once."""
     messages, reply = made.receive(json.dumps(frame).encode(), 0.0)
     return list(messages), [json.loads(line) for line in reply.splitlines()]
 

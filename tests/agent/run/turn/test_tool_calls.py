@@ -56,6 +56,8 @@ class Tools:
     def extension_of(self, _name: str) -> str:
         return ""
 
+    prompt_end = ""
+
     def run_beside(self, calls, _wait, _abort):
         self.ran += [call.id for call, _ in calls]
         return [ToolResult(call.id, (self.content,)) for call, _ in calls]
