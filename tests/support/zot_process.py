@@ -90,8 +90,11 @@ class Outcome:
         assert len(self.of(events.UserMessage)) <= user_messages
         assert (self.result.status, self.result.exit_code, self.status) == (status.value, *[status.exit_code] * 2)
         assert bool(self.result.reason) == (status is not Status.OK), self.result
-        announced = [record.id for record in self.of(events.ToolCall)]
-        assert [record.id for record in self.of(events.ToolResult)] == announced
+        announced, ended = (
+            [record.id for record in self.of(kind) if not record.origin_extension]
+            for kind in (events.ToolCall, events.ToolResult)
+        )
+        assert ended == announced
         assert self.leftovers == []
         return self
 
