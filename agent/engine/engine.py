@@ -26,11 +26,10 @@ from agent.run.run import Run
 from agent.run.session_hooks import SessionHooks
 from agent.run.slash_commands import SlashCommands
 from agent.run.steer_queue import SteerQueue
-from agent.run.summarizer import Summarizer
-from agent.run.turn.guarded_text import guard_text
+from agent.run.summarizer import CompactionResult, Summarizer
 from agent.run.turn.model_call import ModelCalls
 from agent.tools.toolbox import Toolbox
-from wire import events
+from wire import events, frames
 from wire.dialects.base import HostInfo
 from wire.dialects.host_calls import ToolInfo
 from wire.exit_codes import Status
@@ -211,6 +210,7 @@ class Engine:
                     answer.status, answer.reason, answer.text, has_answer=is_done, error_context="user_input"
                 )
             text = answer.prompt
+            self.tell_submitted(text)
         if isinstance(provider := self._provided.provider, ProviderUnavailable):
             return PromptResult(provider.status, provider.reason)
         if (used_up := self.spending.used_up()) is not None:
@@ -249,6 +249,17 @@ class Engine:
             may_pass=end.may_pass, error_kind=end.error_kind, error_context=end.error_context,
         )  # fmt: skip
 
+    @property
+    def is_running(self) -> bool:
+        """Whether a prompt runs."""
+        return self._running is not None
+
+    def tell_submitted(self, text: str, images: int = 0, *, queued: bool = False) -> None:
+        """Tells observers of a prompt that is accepted, with this number of images. `queued`: others run first."""
+        self.supervisor.tell(
+            frames.Event("user_prompt_submit", text=text or None, image_count=images or None, queued=queued or None)
+        )
+
     def abort_prompt(self, reason: str) -> None:
         """Ends the running prompt as interrupted. Does nothing if none runs."""
         if self._running is not None:
@@ -258,6 +269,7 @@ class Engine:
         """Adds a message to the running prompt as a user message before the next request to the model; it causes one if
         the prompt would end. Raises `SteerRefusedError`."""
         self._steering.add(text, images)
+        self.tell_submitted(text, len(images), queued=True)
 
     def compact(self, abort: Abort, instructions: str = "") -> PromptResult:
         """Replaces all messages but the last ones by a summary that the model writes. If the status is not `ok`, the
@@ -265,20 +277,15 @@ class Engine:
         self._follow(abort)
         if isinstance(provider := self._provided.provider, ProviderUnavailable):
             return PromptResult(provider.status, provider.reason)
-        try:
-            older, kept = compaction.split(self.conversation.transcript)
-        except compaction.NothingToCompactError as error:
-            return PromptResult(Status.ERROR, str(error))
-        self._ready_model(provider, abort)
         calls = ModelCalls(provider, self._event_writer, self.conversation, abort)
-        summarizer = Summarizer(
-            calls,
-            self._event_writer,
-            self.conversation,
-            abort,
-            shown=lambda summary: guard_text(summary, self.supervisor, abort).text,
-        )
-        summary = summarizer.run(self.model, older, kept, instructions)
+        summarizer = Summarizer(calls, self._event_writer, self.conversation, abort, self.supervisor)
+
+        def carry_out() -> CompactionResult:
+            older, kept = compaction.split(self.conversation.transcript)
+            self._ready_model(provider, abort)
+            return summarizer.run(self.model, older, kept, instructions)
+
+        summary = summarizer.attempt(carry_out)
         is_done = summary.status is Status.OK
         return PromptResult(summary.status, summary.reason, summary.text, 0, calls.usage, has_answer=is_done)
 

@@ -13,7 +13,6 @@ from agent.run.limits import step_refusal
 from agent.run.session_hooks import SessionHooks
 from agent.run.steer_queue import SteerQueue
 from agent.run.summarizer import AutoCompactor, Summarizer
-from agent.run.turn.guarded_text import guard_text
 from agent.run.turn.model_call import ModelCalls
 from agent.run.turn.turn import PromptEnd, Turns
 from agent.run.user_messages import UserMessages
@@ -79,13 +78,7 @@ class Run:
         self._provider = provider.name
         self._model_calls = ModelCalls(provider, event_writer, conversation, abort)
         self._turns = Turns(supervisor, toolbox, self._model_calls, event_writer, conversation, abort)
-        summarizer = Summarizer(
-            self._model_calls,
-            event_writer,
-            conversation,
-            abort,
-            shown=lambda summary: guard_text(summary, supervisor, abort).text,
-        )
+        summarizer = Summarizer(self._model_calls, event_writer, conversation, abort, supervisor)
         self._compactor = AutoCompactor(summarizer, offered=toolbox.offered, say=say)
         self._attempts = None if options.answer_schema is None else AnswerAttempts(options.answer_schema.check)
 
