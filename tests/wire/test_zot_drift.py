@@ -1,5 +1,5 @@
-"""The frames, fields and events of zot's documents, as read on 24 November 2026 at the commit 37c7945, and the ones that
-are not known here. Later documents are compared with these tables."""
+"""The frames, fields and events of zot's documents, as read on 24 November 2026 at the commit 37c7945, and those of them
+that are not known here. Later documents are compared with these tables."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ HOST = {
     "tool_call": "id name args",
     "tool_result": "id name content is_error truncated",
     "event": "session_id agent_run_id queued image_count cwd sequence status reason source decision stage result"
-    " executed compaction_id message_count token_estimate agent_id origin_extension name event step stop error tool_id tool_name"
-    " tool_args tool_preview tool_args_raw text",
+    " executed compaction_id message_count token_estimate agent_id origin_extension name event step stop error tool_id"
+    " tool_name tool_args tool_preview tool_args_raw text",
     "event_intercept": "system_prompt origin_extension session_id agent_run_id cwd provider model id event tool_id"
     " tool_name tool_args step text",
     "panel_key": "panel_id key text",
