@@ -1,5 +1,5 @@
-"""The frames, fields and events of zot's documents, as read on 24 November 2026 at the commit 37c7945, and those of them
-that are not known here. Later documents are compared with these tables."""
+"""The frames, fields and events of zot's documents, as read on 24 November 2026 at the commit 37c7945, and those that
+are not known here. Later documents are compared with these tables."""
 
 from __future__ import annotations
 
