@@ -29,9 +29,8 @@ class GuardedSystemPrompt:
     reload has replaced is.
     """
 
-    def __init__(self, supervisor: Supervisor, session_id: Callable[[], str]) -> None:
+    def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
-        self._session_id = session_id
         self._text: str | None = None
         """The text of the guards; None if they keep ours."""
         self._basis: object = None
@@ -55,7 +54,7 @@ class GuardedSystemPrompt:
             judgement = self._supervisor.intercept(
                 frames.Event(
                     EVENT,
-                    session_id=self._session_id(),
+                    session_id=self._supervisor.observers.session_id,
                     agent_run_id=os.urandom(8).hex(),
                     cwd=options.cwd,
                     provider=provider,

@@ -69,7 +69,7 @@ class Channel:
         self.requests.is_extended_by_progress = dialect.is_extended_by_progress
         self.round_trips = RoundTrips(self.requests.ping)
         self.host_calls = OpenCalls(
-            loop, session, self.reply, since=loop.clock(), remark=complaints.remark,
+            loop, session, self.reply, since=loop.clock(), complaints=complaints,
             on_fault=lambda reason: on_unusable(Unusable(reason)),
         )  # fmt: skip
         self.on_pong: Callable[[str], None] | None = None
