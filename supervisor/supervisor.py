@@ -348,9 +348,9 @@ class Supervisor:
         why the session ends."""
         if self.closed:
             return
+        self.calls_by_extensions.close()
         self.observers.end_session(reason)
         self.closed = True
-        self.calls_by_extensions.close()
         try:
             if not at_once and self.extensions:
                 self.sampler.sample(thorough=True)

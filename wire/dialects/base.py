@@ -222,7 +222,8 @@ class DialectSession(Protocol):
         """Asks for a verdict on an event that the extension guards."""
 
     def tell(self, event: frames.Event) -> bytes:
-        """Reports an event that the extension observes."""
+        """Reports an event that the extension observes. It has `session_id`, `cwd` and `sequence`. `session_end` has a
+        `SessionEnd` as its reason, or `session_switch`: another session follows in the same process."""
 
     def panel(self, change: PanelChange) -> bytes: ...
 

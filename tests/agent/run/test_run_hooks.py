@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EVENTS = (
-    '("session_start", "user_prompt", "turn_start", "tool_call", "tool_result", "turn_end", "error", "session_end")'
-)
+    "session_start", "user_prompt_submit", "user_prompt", "turn_start", "assistant_message", "tool_call", "turn_end",
+    "permission_decision", "tool_result", "pre_compact", "post_compact", "tool_confirmation_requested", "error",
+    "session_end",
+)  # fmt: skip
 OBSERVER = f"""
 hello(events={EVENTS})
 send(type="ready")
@@ -40,16 +42,17 @@ def test_an_observer_sees_the_whole_run_in_order(tmp_path: Path):
     frames = [json.loads(line) for line in log.read_text().splitlines()]
     told = [frame for frame in frames if frame["type"] == "event"]
     assert [frame["event"] for frame in told] == [
-        "session_start", "user_prompt", "turn_start", "tool_call", "turn_end", "tool_result", "turn_start", "turn_end",
-        "session_end",
+        "session_start", "user_prompt_submit", "user_prompt", "turn_start", "assistant_message", "tool_call",
+        "turn_end", "permission_decision", "tool_result", "turn_start", "assistant_message", "turn_end", "session_end",
     ]  # fmt: skip
     assert frames[-1] == {"type": "shutdown"}
     assert [frame["sequence"] for frame in told] == sorted({frame["sequence"] for frame in told})
     (session,) = {(frame.pop("session_id"), frame.pop("cwd")) for frame in told}
     assert session == (seen.result.session, str(tmp_path / "project"))
-    assert told[1] == {"type": "event", "event": "user_prompt", "text": "go", "sequence": told[1]["sequence"]}
+    assert told[1] == {"type": "event", "event": "user_prompt_submit", "text": "go", "sequence": told[1]["sequence"]}
+    assert told[2] == {"type": "event", "event": "user_prompt", "text": "go", "sequence": told[2]["sequence"]}
     content = [{"type": "text", "text": "still here"}]
-    assert told[5] == {
+    assert told[8] == {
         "type": "event",
         "event": "tool_result",
         "tool_id": "t1.0",
@@ -59,7 +62,7 @@ def test_an_observer_sees_the_whole_run_in_order(tmp_path: Path):
         "tool_args": {"text": "still here"},
         "status": "completed",
         "executed": True,
-        "sequence": told[5]["sequence"],
+        "sequence": told[8]["sequence"],
         "result": {"content": content, "is_error": False},
     }
 
