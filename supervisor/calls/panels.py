@@ -70,7 +70,7 @@ class Panels:
         self._show = show
         self._panels: dict[tuple[str, str], OpenPanel] = {}
         self._gates: dict[str, TokenBucket] = {}
-        """Those of the panels that extensions open by themselves."""
+        """The gates of panels that extensions open by themselves."""
 
     # --- notes ----------------------------------------------------------------------------------------------
 

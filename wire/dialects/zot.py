@@ -94,7 +94,7 @@ class ZotSession(NoHostCalls):
         self._kept = setup.kept
         self._submits = 0
         self._capabilities: Sequence[str] | None = None
-        """Those of its hello; None before it."""
+        """The capabilities in its hello; None before it."""
         self._called: dict[str, str] = {}
         """The tool of each open `call_tool`, by the key of its host call."""
 

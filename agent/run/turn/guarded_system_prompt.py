@@ -34,7 +34,7 @@ class GuardedSystemPrompt:
         self._text: str | None = None
         """The text of the guards; None if they keep ours."""
         self._basis: object = None
-        """What the guards were asked for, see `_basis_of`."""
+        """The values of the last question, see `_basis_of`."""
         self._sessions = 0
 
     def forget(self) -> None:

@@ -69,8 +69,8 @@ class Channel:
         self.requests.is_extended_by_progress = dialect.is_extended_by_progress
         self.round_trips = RoundTrips(self.requests.ping)
         self.host_calls = OpenCalls(
-            loop, session, self.reply, since=loop.clock(), complaints=complaints,
-            on_fault=lambda reason: on_unusable(Unusable(reason)),
+            loop, session, self.reply, since=loop.clock(), remark=complaints.remark,
+            tell=self._tell_once, on_fault=lambda reason: on_unusable(Unusable(reason)),
         )  # fmt: skip
         self.on_pong: Callable[[str], None] | None = None
         """Gets the id of each pong that belongs to no round trip."""
@@ -234,6 +234,10 @@ class Channel:
 
     def _on_warned(self, warned: Warned) -> None:
         self._complaints.warn(warned.key, warned.text)
+
+    def _tell_once(self, line: str) -> None:
+        if not self._complaints.has_warned(line):
+            self._complaints.warn(line, line)
 
     def _on_remarked(self, remarked: Remarked) -> None:
         self._complaints.remark(remarked.text)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.extension.connection.pending_requests import Complaints
     from supervisor.loop.loop import Loop, Timer
     from wire.dialects.base import DialectSession, HostCallCancelled, HostCalled
     from wire.dialects.host_calls import HostCall
@@ -75,11 +74,12 @@ def refuse_all(_call: HostCall, answer: HostCallAnswer) -> None:
 
 class OpenCalls:
     """The open calls of one worker. `send` writes to the worker and never waits. `on_fault` gets the reason when the
-    session cannot encode an answer: the host then gives up the worker."""
+    session cannot encode an answer: the host then gives up the worker. `remark` writes a line into the log, `tell`
+    shows the user a line, once."""
 
     __slots__ = (
-        "_complaints", "_left_s", "_loop", "_on_fault", "_open", "_pass", "_send", "_session", "_timer", "_waiting",
-        "since",
+        "_left_s", "_loop", "_on_fault", "_open", "_pass", "_remark", "_send", "_session", "_tell", "_timer",
+        "_waiting", "since",
     )  # fmt: skip
 
     def __init__(
@@ -90,14 +90,16 @@ class OpenCalls:
         *,
         since: float,
         on_fault: Callable[[str], None],
-        complaints: Complaints,
+        remark: Callable[[str], None],
+        tell: Callable[[str], None],
     ) -> None:
         self.since = since
         self._loop = loop
         self._session = session
         self._send = send
         self._on_fault = on_fault
-        self._complaints = complaints
+        self._remark = remark
+        self._tell = tell
         self._open: dict[str, HostCallAnswer] = {}
         self._waiting: deque[Callable[[], object]] = deque()
         """Actions that have not begun."""
@@ -111,7 +113,7 @@ class OpenCalls:
         """Passes a call to its handler. If the handler raises, the call is refused."""
         key = called.key
         if key in self._open:
-            self._complaints.remark(f"asks its host for {_name(called.call)} with an id that is in use; ignored")
+            self._remark(f"asks its host for {_name(called.call)} with an id that is in use; ignored")
             return
         self._open[key] = answer = HostCallAnswer(self, key, called.untold)
         if len(self._open) > OPEN_LIMIT:
@@ -160,7 +162,7 @@ class OpenCalls:
         try:
             handler(call, answer)
         except Exception as error:
-            self._complaints.remark(f"its host failed at {_name(call)}: {error!r}"[:FAULT_LENGTH])
+            self._remark(f"its host failed at {_name(call)}: {error!r}"[:FAULT_LENGTH])
             answer.refuse(f"the host failed at it: {error}"[:FAULT_LENGTH])
 
     def is_open(self, key: str, answer: HostCallAnswer) -> bool:
@@ -172,8 +174,8 @@ class OpenCalls:
 
     def refuse(self, key: str, answer: HostCallAnswer, reason: str, untold: str) -> None:
         if self._close(key, answer):
-            if untold and not self._complaints.has_warned(warning := f"{untold}: {reason}"):
-                self._complaints.warn(warning, warning)
+            if untold:
+                self._tell(f"{untold}: {reason}")
             self._write(lambda: self._session.refuse(key, reason))
 
     def _close(self, key: str, answer: HostCallAnswer) -> bool:

@@ -14,7 +14,7 @@ from tests.support.scripted_model import says
 HELLO = "hello()\n"
 READY = '\nsend(type="ready")\n'
 READS = f"{READY}for _ in frames(): pass\n"
-"""What comes before has arrived when the run begins."""
+"""All frames before it have arrived when the run begins."""
 REFUSED = "a prompt that it sends is refused"
 TEN = f"{REFUSED}: extensions have sent 10 prompts already, and no more are accepted"
 ENDING = f"{REFUSED}: the run is ending: it takes no more prompts"
@@ -22,9 +22,9 @@ AS_IDLE = """
 said_before = {before}
 send(type="hello", name="x", capabilities={capabilities})
 send(type="subscribe", events=["idle"])
-send(type="ready")
 if said_before:
     send(type="submit", text="early")
+send(type="ready")
 for frame in frames():
     if frame["type"] == "event" and not os.path.exists(sys.argv[1]):
         open(sys.argv[1], "w").close()
