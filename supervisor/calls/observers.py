@@ -23,7 +23,7 @@ class Observers:
     its number among all events of this host, whatever its sender has written there."""
 
     def __init__(self, extensions: Sequence[Extension], host: HostInfo) -> None:
-        self.session_id = host.session_id or os.urandom(8).hex()
+        self.session_id = valid_text(host.session_id) or os.urandom(8).hex()
         self._extensions = extensions
         self._cwd = valid_text(host.cwd)
         self._sequence = 0
@@ -67,7 +67,7 @@ class Observers:
                 dialect = find_dialect(extension.manifest.dialect)
                 if "session_end" in extension.observes and not dialect.is_reloaded_with_session:
                     extension.tell(ended, everyone=True)
-        self.session_id = session_id
+        self.session_id = valid_text(session_id)
         for extension in self._extensions:
             for worker in extension.workers:
                 worker.knows_session = False

@@ -198,6 +198,36 @@ def test_the_answers_of_two_calls_may_come_in_any_order_and_twice(ext: Extension
         assert [call.wait().text for call in calls] == ["a", "b"]
 
 
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({}, ""),
+        ({"content": "x", "is_error": "yes", "truncated": 1}, ""),
+        ({"content": [None, {"type": "video"}, {"type": "text"}]}, "[block of type 'video']\n"),
+        ({"content": None, "is_error": None}, ""),
+    ],
+)
+def test_an_odd_answer_of_a_host_is_read_as_far_as_it_goes(ext: Extension, fields: dict[str, Any], text: str):
+    @ext.tool
+    def ask() -> Result:
+        return ext.call_tool("slow")
+
+    with Harness(ext, host_tools={"slow": None}) as host:
+        call = host.begin_tool("ask")
+        host.wait_for(lambda: by_type(host, "call_tool"), "the call")
+        for call_id in (None, 1, "unknown", by_type(host, "call_tool")[0]["id"]):
+            host._send({"type": "tool_result", "id": call_id, **fields})
+        assert (call.wait().text, call.wait().is_error) == (text, False)
+
+
+@pytest.mark.parametrize("capabilities", [None, "call_tool", {"call_tool": True}, [["call_tool"]], 3])
+def test_a_host_that_does_not_list_the_capability_has_it_not(ext: Extension, capabilities: Any):
+    with Harness(ext) as host:
+        host._send({"type": "hello_ack", "capabilities": capabilities})
+        with pytest.raises(RuntimeError, match="this host calls no tools for extensions"):
+            ext.call_tool("read")
+
+
 def test_calls_end_with_the_run_and_none_can_be_made_after_it(ext: Extension):
     ends: list[str] = []
 

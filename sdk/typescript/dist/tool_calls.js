@@ -38,7 +38,8 @@ export class ToolCalls {
         }
     }
     /** Takes an answer of the host. Ignores one that nobody waits for. */
-    take({ id, content = [], is_error: isError = false, truncated = false }) {
+    take({ id, content: told = [], is_error: isError = false, truncated = false }) {
+        const content = told.filter(isObject);
         const text = content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
         this.#open.get(id)?.resolve({ content, isError, text, truncated });
     }

@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 import { CancelledError, type Call } from './calls.js';
 import type { CalledResult } from './content.js';
-import type { CalledToolResultFrame, ExtensionFrame } from './frames.js';
+import type { CalledToolResultFrame, ContentBlock, ExtensionFrame } from './frames.js';
 import type { HostInfo } from './host_info.js';
 import { isObject, type JsonObject } from './json.js';
 
@@ -48,7 +48,8 @@ export class ToolCalls {
   }
 
   /** Takes an answer of the host. Ignores one that nobody waits for. */
-  take({ id, content = [], is_error: isError = false, truncated = false }: CalledToolResultFrame): void {
+  take({ id, content: told = [], is_error: isError = false, truncated = false }: CalledToolResultFrame): void {
+    const content = told.filter(isObject) as unknown as ContentBlock[];
     const text = content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
     this.#open.get(id)?.resolve({ content, isError, text, truncated });
   }

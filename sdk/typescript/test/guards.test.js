@@ -133,6 +133,8 @@ test('every event is told with its fields', async (t) => {
       result: { content: RESULT.content, is_error: true, truncated: true }, origin_extension: 'other' }, {
       ...TOOL, isError: true, content: RESULT.content, args: {}, argsRaw: '{', status: 'failed', executed: true,
       truncated: true, originExtension: 'other' }],
+    ['tool_result', { tool_id: 't1', tool_name: 'bash', result: { content: 'x' } }, {
+      ...TOOL, isError: false, content: [], args: {}, status: '', executed: false, truncated: false }],
     ['user_prompt_submit', { text: 'hi', queued: true, image_count: 2 }, { text: 'hi', queued: true, imageCount: 2 }],
     ['tool_confirmation_requested', { ...ABOUT, tool_preview: 'ls' }, { ...TOOL, preview: 'ls' }],
     ['permission_decision', { ...ABOUT, decision: 'denied', source: 'policy', stage: 'pre_execution', reason: 'no' }, {

@@ -126,6 +126,20 @@ test('answers may come in any order, and twice', async (t) => {
   assert.deepEqual((await Promise.all(asked)).map(({ text }) => text), ['a', 'b']);
 });
 
+test('an answer with fields of a wrong type is left out, and reported', async (t) => {
+  const ext = extension('x').tool('ask', {}, () => ext.callTool('slow'));
+  const host = await running(t, ext, SLOW);
+  const { outcome } = host.beginTool('ask');
+  const { id } = (await calls(host, 1))[0];
+  for (const odd of [{}, { id: 1 }, { id, content: 'x' }, { id, is_error: 'yes' }]) {
+    host.send({ type: 'tool_result', name: 'slow', ...odd });
+  }
+  host.send({ type: 'tool_result', id, name: 'slow', content: [null, 3, { type: 'text', text: 'right' }] });
+  assert.equal((await outcome).text, 'right');
+  assert.equal(host.reports.length, 4);
+  assert.match(host.reports[2], /bad tool_result frame: content is no array/);
+});
+
 test('calls end with the run, and none can be made after it', async () => {
   const ends = [];
   const attempt = async () => { await ext.callTool('slow').catch((error) => ends.push(`${error.name}: ${error.message}`)); };

@@ -230,7 +230,8 @@ class Channel:
     # --- faults ---------------------------------------------------------------------------------------------
 
     def _on_unknown(self, frame: frames.UnknownFrame) -> None:
-        self._complaints.remark(f"unknown message {frame.type[:80]!r}; ignored")
+        name = frame.type[:80]
+        self._complaints.warn(f"unknown {name}", f"sends frames {name!r}, which this host does not know; ignored")
 
     def _on_warned(self, warned: Warned) -> None:
         self._complaints.warn(warned.key, warned.text)

@@ -129,3 +129,20 @@ def test_calls_that_an_abort_leaves_end_as_cancelled(tmp_path: Path, calls: list
         "t1.2": ("cancelled", False, cancelled),
     }
     assert [each.id for each in seen.records if isinstance(each, events.ToolResult)] == ["t1.0", "t1.1", "t1.2"]
+
+
+def test_half_a_character_in_arguments_and_results_reaches_observers_as_a_mark(tmp_path: Path) -> None:
+    code = """
+hello("odd")
+send(type="ready")
+for frame in frames():
+    print('{"type":"tool_result","id":"%s","content":[{"type":"text","text":"a\\\\ud800"}]}' % frame["id"], flush=True)
+"""
+    calls = [("odd", {}), ("odd", '{"b": "\\ud800"}')]
+    observer = program(tmp_path, "observer", OBSERVER, tmp_path / "heard")
+    seen = observe(tmp_path, program(tmp_path, "odd", code), observer, batches=[calls])
+    assert seen.result.status == "ok"
+    told = [json.loads(line) for line in (tmp_path / "heard").read_text().splitlines()]
+    first, second = (frame for frame in told if frame["event"] == "tool_result")
+    assert first["result"]["content"] == first["content"] == [{"type": "text", "text": "a\ufffd"}]
+    assert (second["tool_args_raw"], second["status"]) == ('{"b": "\\ud800"}', "failed"), "no reader takes it as JSON"

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from supervisor.calls.observers import Observers
 from supervisor.extension.lifecycle import WorkerState
+from wire.dialects.base import HostInfo
 from wire.frames import Event
 
 if TYPE_CHECKING:
@@ -120,6 +122,18 @@ def test_what_a_sender_writes_of_the_session_does_not_count(host: Host, tmp_path
     first, second = told(tmp_path / "a")
     assert (first["step"], first["cwd"], first["sequence"], second["sequence"]) == (7, "/project", 1, 2)
     assert first["session_id"] == second["session_id"] == host.supervisor.observers.session_id
+
+
+def test_an_id_and_a_folder_that_are_no_text_are_told_with_marks(host: Host, tmp_path: Path):
+    add(host, tmp_path / "a")
+    host.start()
+    host.supervisor.observers.switch_session("id \udcff")
+    host.supervisor.tell(Event("turn_start"))
+    host.stop()
+    assert [frame["session_id"] for frame in told(tmp_path / "a")] == ["id \ufffd"]
+    odd = Observers([host.extension("notes")], HostInfo("1", "p", "m", "/p\udcff", "s\udcff"))
+    stamped = odd._stamp(Event("turn_start"))
+    assert (stamped.session_id, stamped.cwd) == ("s\ufffd", "/p\ufffd")
 
 
 def test_an_event_after_the_end_goes_nowhere(host: Host, tmp_path: Path):

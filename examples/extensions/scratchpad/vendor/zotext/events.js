@@ -29,7 +29,7 @@ function more(frame) {
         case 'tool_result': {
             const told = frame.content === undefined ? (frame.result ?? {}) : frame; // zot tells only the result that is cut
             return {
-                content: told.content ?? [], isError: told.is_error ?? false,
+                content: Array.isArray(told.content) ? told.content : [], isError: told.is_error ?? false,
                 truncated: 'truncated' in told && told.truncated === true, args: frame.tool_args ?? {},
                 ...optional({ argsRaw: frame.tool_args_raw }), status: frame.status ?? '', executed: frame.executed ?? false,
                 ...origin,

@@ -17,7 +17,7 @@ export declare class ToolCalls {
     /** Rejects with a TypeError for wrong arguments, and with a CancelledError with the handler's own call. */
     begin(send: (frame: ExtensionFrame) => Promise<void>, host: HostInfo, name: string, args: JsonObject): Promise<CalledResult>;
     /** Takes an answer of the host. Ignores one that nobody waits for. */
-    take({ id, content, is_error: isError, truncated }: CalledToolResultFrame): void;
+    take({ id, content: told, is_error: isError, truncated }: CalledToolResultFrame): void;
     /** Ends the open calls, and all later ones: the host answers no more. */
     end(why: string): void;
 }
