@@ -212,3 +212,48 @@ def test_a_storm_of_calls_is_bounded_and_delays_no_other_extension(host: Host):
     assert set(refused) >= {full}
     assert len(host.said_of("caller")) <= 1, "one line for the user"
     host.until(lambda: not host.supervisor.calls_by_extensions.open)
+
+
+class Readers:
+    """The readers of an agent without tools of its own: `is_behind` says whether they have caught up."""
+
+    def __init__(self) -> None:
+        self.is_behind = True
+        self.names = frozenset[str]()
+        self.told: list[str] = []
+
+    def refusal(self, call: Any) -> str:
+        return ""
+
+    def began(self, call: Any) -> None:
+        self.told.append(f"began {call.call_id}")
+
+    def progressed(self, call: Any, text: str) -> None:
+        self.told.append(f"{text} {call.call_id}")
+
+    def ended(self, call: Any, result: Any) -> None:
+        self.told.append(f"ended {call.call_id}")
+
+
+def test_a_call_waits_until_the_readers_have_caught_up_and_may_end_before(host: Host):
+    host.write("half", """
+hello("half")
+send(type="ready")
+for frame in frames():
+    send(type="tool_progress", id=frame["id"], text="half")
+    result(frame, "whole")
+""")  # fmt: skip
+    add_caller(host, "caller", "ask")
+    host.start()
+    own = host.supervisor.calls_by_extensions.own = Readers()
+    answers: list[Any] = []
+    cancel = {"type": "call_tool_cancel", "id": "b"}
+    args = json.dumps({"say": [call("half", "a"), call("half", "b"), cancel], "want": 2}).encode()
+    host.begin_call("ask", args, answers.append)
+    host.until(lambda: len(host.supervisor.calls_by_extensions.open) == 1)
+    assert own.told == [], "no record waits for readers that are behind"
+    own.is_behind = False
+    host.until(lambda: answers)
+    got = {each["id"]: text_of(each) for each in json.loads(answers[0].frame.content[0].text)}
+    assert got == {"a": "whole", "b": "aborted: extension caller: it has cancelled the call"}
+    assert own.told == ["began caller/1", "half caller/1", "ended caller/1"]
