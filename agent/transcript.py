@@ -44,6 +44,8 @@ class ToolResult(msgspec.Struct, frozen=True):
     call_id: str
     content: tuple[Text | Image, ...]
     is_error: bool = False
+    structured: bytes = b""
+    """The result as JSON, for readers of records; empty if there is none. The conversation does not have it."""
 
 
 Block = Text | Image | Thinking | ToolCall | ToolResult

@@ -117,6 +117,8 @@ class ToolResult(Event):
     content: tuple[TextContent | ImageContent, ...]
     extension: str | None = None
     """As in the call's record."""
+    structured_content: Any = None
+    """The result as JSON, if the extension has given it. The model got `content`."""
 
 
 class CompactDone(Event):
