@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agent.cassette import CassetteError, CassettePlayer, CassetteRecorder
+from agent.engine.extensions import finding
 from agent.model import catalogue
 from agent.model.provider import ProviderUnavailable
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
-from agent.model.request import THINKING_BUDGETS
+from agent.model.thinking_levels import remark
 from agent.options import Options, RunRequest
 from agent.request_checks import UsageError, check, checked_folder
 from agent.run.auto_compaction import THRESHOLD
@@ -22,22 +23,24 @@ from agent.run.limits import Budget, unpriced_refusal
 from agent.run.system_prompt import date_and_folder, local_additions, system_prompt
 from agent.skills.offer import SkillOffer, offer
 from supervisor.discovery.admission import Consent
+from supervisor.discovery.steps import finish
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.repository import repository_root
 from supervisor.home.zot_home import zot_home
+from wire.reasoning_levels import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent.answers.schema import AnswerSchema
     from agent.model.provider import Provider
-    from agent.model.request import Reasoning
     from agent.providers.connection import Connect, MakeProvider
     from agent.providers.user_models import KnownModels
     from agent.sessions.choice import OpenedSession
     from agent.transcript import Image
     from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
+    from wire.reasoning_levels import Reasoning
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -51,15 +54,18 @@ class Prepared(msgspec.Struct, frozen=True):
     """The session that the run goes on with. Its lock is held until its file is closed."""
 
 
-def prepare(request: RunRequest, make: MakeProvider | None = None) -> Prepared:
+def prepare(
+    request: RunRequest, make: MakeProvider | None = None, ask: Callable[[str, Path], Consent] | None = None
+) -> Prepared:
     """Returns the options of the run and a function that makes its provider: without a cassette by `make`, which gets
-    the access; by default it has a model worker of its own. Raises `UsageError`."""
+    the access; by default it has a model worker of its own. `ask` gets the working folder and `$ZOT_HOME`, and returns
+    the user's consent to extensions of the project; by default it is that of the request. Raises `UsageError`."""
     cwd, home = checked_folder(request), request.home or zot_home()
     check(request, cwd, home)
     config = _config(home)
     session = _session(request, home, cwd)
     try:
-        return _prepare(request, cwd, home, config, session, make)
+        return _prepare(request, cwd, home, config, session, make, ask)
     except BaseException:
         if session is not None:
             session.file.close()
@@ -67,26 +73,37 @@ def prepare(request: RunRequest, make: MakeProvider | None = None) -> Prepared:
 
 
 def _prepare(
-    request: RunRequest, cwd: str, home: Path, config: Config, session: OpenedSession | None, make: MakeProvider | None
+    request: RunRequest,
+    cwd: str,
+    home: Path,
+    config: Config,
+    session: OpenedSession | None,
+    make: MakeProvider | None,
+    ask: Callable[[str, Path], Consent] | None,
 ) -> Prepared:
     known = _known_models(home)
     catalogue.use(known.models if known is not None else ())
-    skills = offer(cwd=cwd, home=home, with_users=request.user_skills) if request.skills else SkillOffer()
-    context = find_context_files(home, Path(cwd)) if request.context_files else NO_CONTEXT
     schema = _answer_schema(request.output_schema)
     more = () if schema is None else (schema.instructions,)
-    system = _system_prompt(request, home, more, skills.manifest, context_text(context.files, cwd))
-    named = [*(skill.path for skill in skills.skills if skill.path), *(file.path for file in context.files)]
-    places = _places(named, cwd, home)
     remarks: tuple[str, ...] = (config.remark,) if config.remark else ()
     remarks += () if session is None else session.remarks(cwd)
     connect, player = None, None
-    if request.replay is not None:  # a replayed run follows its recording, not the settings
-        player = _player(request.replay, cwd, places)
-        model = request.model or player.model or catalogue.DEFAULT_MODEL
-    else:
+    if request.replay is None:  # a replayed run follows its recording, not the settings
         request, connect, said = _server(request, config, home, known, session, make)
-        model, remarks = request.model or "", (*remarks, *said)
+        remarks = (*remarks, *said)
+    consent = Consent(whole_project=request.trust_project) if ask is None else ask(cwd, home)
+    discovery = finish(finding(request, cwd, home, consent, config))
+    skills = SkillOffer()
+    if request.skills:
+        skills = offer(cwd=cwd, home=home, with_users=request.user_skills, extensions=discovery.usable)
+    context = find_context_files(home, Path(cwd)) if request.context_files else NO_CONTEXT
+    system = _system_prompt(request, home, more, skills.manifest, context_text(context.files, cwd))
+    named = [*(skill.path for skill in skills.skills if skill.path), *(file.path for file in context.files)]
+    places = _places(named, cwd, home)
+    model = request.model or ""
+    if request.replay is not None:
+        player = _player(request.replay, cwd, places)
+        model = model or player.model or catalogue.DEFAULT_MODEL
     if (refused := unpriced_refusal(model, Budget(request.max_cost_usd, request.max_tokens))) is not None:
         raise UsageError(refused)
     images, scaled = _images(request.images, model) if request.images else ((), ())
@@ -106,7 +123,8 @@ def _prepare(
         "limits": config.limits,
         "config": config,
         "remarks": (*remarks, *scaled, *skills.remarks, *context.notices),
-        "consent": Consent(whole_project=request.trust_project),
+        "discovery": discovery,
+        "consent": consent,
         "stats_file": None if request.stats is None else Path(request.stats).absolute(),
         "metrics_file": None if request.metrics is None else Path(request.metrics).absolute(),
     }
@@ -166,14 +184,11 @@ def _images(paths: tuple[str, ...], model: str) -> tuple[tuple[Image, ...], tupl
 
 
 def _reasoning(request: RunRequest, config: Config, model: str) -> tuple[Reasoning | None, str]:
-    """How much the model may think; and a line for the user if it cannot, though a flag says that it may."""
-    reasoning: Reasoning | None = request.reasoning
-    if reasoning is None:
-        reasoning = next((level for level in THINKING_BUDGETS if level == config.reasoning), None)
-    if reasoning is None or catalogue.thinking_of(model) is not catalogue.Thinking.NONE:
-        return reasoning, ""
-    said = f"--reasoning {reasoning} has no effect: models.json says that {model} cannot think"
-    return None, said if request.reasoning is not None else ""
+    """How much the model may think; and a line for the user if a flag says so and the model has not this level."""
+    if request.reasoning is None:  # the settings are for all models
+        return next((level for level in LEVELS if level == config.reasoning), None), ""
+    said = remark(model, request.reasoning)
+    return request.reasoning, f"--{said}" if said else ""
 
 
 def _known_models(home: Path) -> KnownModels | None:

@@ -92,7 +92,10 @@ class Headless:
                 self._loop.call_at(self._started + self._options.timeout, self._on_timeout)
             host.serve_control()
             try:
-                ran = engine.start(self._abort, command) or engine.prompt(prompt, self._abort, command, images)
+                failed = engine.start(self._abort, command)
+                if failed is None and command is None:
+                    engine.tell_submitted(prompt, len(images))
+                ran = failed or engine.prompt(prompt, self._abort, command, images)
                 host.report_trouble(ran)
                 ran = self._sent.run(ran, command)
             except BaseException:

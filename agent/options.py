@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from agent.answers.schema import AnswerSchema
     from agent.skills.skill import Skill
+    from supervisor.discovery.discover import Discovery
 
 
 class RunRequest(RunFlags, frozen=True, kw_only=True):
@@ -61,6 +62,8 @@ class Options(RunRequest, frozen=True, kw_only=True):
     """The JSON Schema in `output_schema`."""
     remarks: tuple[str, ...] = ()
     """Lines for the user about settings that have no effect, or a file that others may read."""
+    discovery: Discovery | None = None
+    """The extensions of the run. None: they are looked for when it starts."""
     consent: Consent = msgspec.field(default_factory=Consent)
     """The user's consent to start extensions of the project that are not on record as trusted."""
     stats_file: Path | None = None

@@ -26,8 +26,8 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     """Use this system prompt, not $ZOT_HOME/SYSTEM.md or the built-in one."""
     append_system_prompt: tuple[str, ...] = ()
     """Add this to the system prompt; repeatable."""
-    reasoning: Literal["low", "medium", "high"] | None = None
-    """Let the model think this much."""
+    reasoning: Literal["off", "minimum", "low", "medium", "high", "xhigh", "max"] | None = None
+    """Let the model think this much; a level that it has not becomes the nearest. Default: its own."""
     record: str | None = None
     """Write the exchanges with the model to a cassette."""
     replay: str | None = None

@@ -11,6 +11,8 @@ from typing import Literal
 
 import msgspec
 
+from supervisor.loop.future import Failure  # noqa: TC001  (msgspec reads the annotations)
+
 Role = Literal["user", "assistant", "tool"]
 
 
@@ -44,6 +46,8 @@ class ToolResult(msgspec.Struct, frozen=True):
     call_id: str
     content: tuple[Text | Image, ...]
     is_error: bool = False
+    failure: Failure | None = None
+    """Why the tool itself has given no result; None if it has. It is not kept with the conversation."""
     structured: bytes = b""
     """The result as JSON, for readers of records; empty if there is none. The conversation does not have it."""
 

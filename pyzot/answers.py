@@ -39,6 +39,9 @@ class State(Part):
     """Whether extensions are still starting; prompts wait for them."""
     session: SessionFile | None = None
     """The file of the conversation; null without one."""
+    reasoning: str | None = None
+    """The level of reasoning of the next prompt as it was set; null if none was: then it is the model's own
+    default."""
 
 
 class CommandOutcome(Part):
@@ -229,5 +232,7 @@ class ExtensionStats(Part):
     """Estimated tokens of its tools' definitions in each request to the model; null in files of older versions."""
     exits_by_host: int | None = None
     """`unexpected_exits` caused by the host for a limit, a hang or a broken protocol; null in older files."""
+    calls_made: int = 0
+    """Number of calls of tools that it has made through its host."""
     alarms: tuple[Alarm, ...] = ()
     """The worst first; empty without problems."""

@@ -172,6 +172,12 @@ class AsyncRuntime:
         """Selects the model from the next turn on, also for the running prompt."""
         await self._ask(requests.set_model(model))
 
+    async def set_reasoning(self, level: str) -> str:
+        """Lets the model think so much from the next prompt on: off, minimum, low, medium, high, xhigh or max. Returns
+        the level that its requests have then: the same, or the nearest one that the model has. Raises `RefusedError`
+        for another word."""
+        return await self._ask(requests.set_reasoning(level))
+
     async def list_models(self) -> list[ModelInfo]:
         """Returns the known models of the provider."""
         return await self._ask(requests.list_models())

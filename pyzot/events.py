@@ -92,6 +92,8 @@ class ToolCall(Event):
     args: Any
     extension: str | None = None
     """The extension of the tool; absent for a built-in tool and for a tool that does not exist."""
+    origin_extension: str | None = None
+    """The extension that makes the call by `call_tool`; absent for a call of the model."""
 
 
 class TurnEnd(Event):
@@ -116,7 +118,8 @@ class ToolResult(Event):
     is_error: bool
     content: tuple[TextContent | ImageContent, ...]
     extension: str | None = None
-    """As in the call's record."""
+    origin_extension: str | None = None
+    """Ours, like `extension`: as in the call's record."""
     structured_content: Any = None
     """The result as JSON, if the extension has given it. The model got `content`."""
 
@@ -163,6 +166,8 @@ class Session(Event):
     time: str
     resumed: int | None = None
     """Number of messages that the conversation began with. Present only if the run continues a session."""
+    reasoning: str | None = None
+    """The level of reasoning that was set; absent if none was."""
 
 
 class ExtensionNotice(Event):
@@ -186,14 +191,15 @@ class ExtensionNotice(Event):
         "context",
         "error_handling",
         "summary",
+        "system_prompt",
     ]
     """exited: it ended, and the message says whether it is restarted; failed: it is given up; blocked: a guard
     refused or withheld something; no_verdict: a guard gave no readable answer; remark: a guard gave a reason without a
     block; asked: a guard leaves the decision to a person, and the message says whether it was refused; context: a guard
-    adds a text for the model; error_handling: a guard decides about an error; summary: a guard sums up the session."""
+    adds a text for the model; error_handling: a guard decides about an error; summary: a guard sums up the session;
+    system_prompt: a guard has replaced it."""
     message: str
-    """One line that a person can act on; for `blocked` and `asked`, the whole reason, at most 10,000 characters. A cut
-    message ends in ` …`."""
+    """One line that a person can act on; for `blocked` and `asked` the whole reason. A cut message ends in ` …`."""
 
 
 class Retry(Event):

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
         """Use this system prompt, not $ZOT_HOME/SYSTEM.md or the built-in one."""
         append_system_prompt: str | Sequence[str]
         """Add this to the system prompt; repeatable."""
-        reasoning: Literal["low", "medium", "high"]
-        """Let the model think this much."""
+        reasoning: Literal["off", "minimum", "low", "medium", "high", "xhigh", "max"]
+        """Let the model think this much; a level that it has not becomes the nearest. Default: its own."""
         record: Place
         """Write the exchanges with the model to a cassette."""
         replay: Place
@@ -115,8 +115,8 @@ if TYPE_CHECKING:
         """Use this system prompt, not $ZOT_HOME/SYSTEM.md or the built-in one."""
         append_system_prompt: str | Sequence[str]
         """Add this to the system prompt; repeatable."""
-        reasoning: Literal["low", "medium", "high"]
-        """Let the model think this much."""
+        reasoning: Literal["off", "minimum", "low", "medium", "high", "xhigh", "max"]
+        """Let the model think this much; a level that it has not becomes the nearest. Default: its own."""
         replay: Place
         """Answer from a cassette; a request that differs is an error."""
         tools: str | Sequence[str]

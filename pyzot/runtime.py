@@ -160,6 +160,12 @@ class Runtime:
         """Selects the model from the next turn on, also for the running prompt."""
         self._ask(requests.set_model(model))
 
+    def set_reasoning(self, level: str) -> str:
+        """Lets the model think so much from the next prompt on: off, minimum, low, medium, high, xhigh or max. Returns
+        the level that its requests have then: the same, or the nearest one that the model has. Raises `RefusedError`
+        for another word."""
+        return self._ask(requests.set_reasoning(level))
+
     def list_models(self) -> list[ModelInfo]:
         """Returns the known models of the provider."""
         return self._ask(requests.list_models())

@@ -225,7 +225,7 @@ class Host:
             project = Path(self.cwd) if self._discover_more and not self._mcp.only_named else None
             files = mcp_files(project, self.home, self._mcp.named)
             self._watching = watch(self.supervisor, self._reloader, parents, self._tell_of_a_watch, files=files)
-        self.supervisor.begin_session()
+        self.supervisor.observers.begin_session()
         if self.missing:
             self.request_stop(f"itself: {self.missing}")
 

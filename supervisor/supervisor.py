@@ -7,9 +7,11 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+from supervisor.calls.calls_by_extensions import CallsByExtensions
 from supervisor.calls.command_call import CommandInFlight
 from supervisor.calls.guards import Guards
 from supervisor.calls.merged_registrations import Claims, MergedRegistrations
+from supervisor.calls.observers import Observers
 from supervisor.calls.panels import Panels
 from supervisor.calls.tool_call import ToolCallInFlight
 from supervisor.calls.verdict_request import VerdictRequests
@@ -23,7 +25,6 @@ from supervisor.monitoring import stats
 from supervisor.monitoring.sampler import Sampler
 from supervisor.preload import preload
 from supervisor.registry.checkers import Checkers
-from wire import frames
 from wire.stats import Stats
 from wire.suggestions import UnknownNameError
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from supervisor.monitoring.stats_file import StatsFile
     from supervisor.process.stop_policy import Patience
     from supervisor.process.teardown import Stoppable
+    from wire import frames
     from wire.dialects.base import HostInfo
     from wire.dialects.host_calls import HostCall
     from wire.events import Cost, Record
@@ -58,8 +60,8 @@ class Supervisor:
     """Owns the extensions of one host.
 
     `on_notice` gets the notices about extensions, `on_note` the notes that extensions send, `on_show` notes and panels
-    as records of the event stream. `on_host_call` answers a call of an extension to its host; by default that is
-    refused. All are called from within the loop and must not wait.
+    as records of the event stream. `on_host_call` answers a call of an extension to its host that is not one of a
+    tool; by default that is refused. All are called from within the loop and must not wait.
 
     With `owns_process` every descendant of this process counts as started by an extension: daemons that left their
     process tree are adopted, and ended with the rest. A program that has children of its own must not set it.
@@ -97,7 +99,6 @@ class Supervisor:
         self.token = self._processes.token
         self._on_notice = on_notice or (lambda _extension, _kind, _message: None)
         self._on_note = on_note or (lambda _extension, _level, _message: None)
-        self._on_host_call = on_host_call or (lambda _extension, call, answer: refuse_all(call, answer))
         self.panels = Panels(loop, on_show or (lambda _record: None))
         self._env: Environment = {}
         self.data_folder: Path | None = None
@@ -110,12 +111,14 @@ class Supervisor:
         self.restarts = self._context.restarts
         self.guards = Guards(loop, self.extensions)
         self._verdicts = VerdictRequests(loop, self.guards)
-        self._has_begun = False
-        """Whether the session has begun: extensions are then told of its start, and of its end."""
+        self.observers = Observers(self.extensions, host)
         self._checkers = Checkers(loop)
         self._claims = Claims(self.extensions, reserved_tools)
         self.registrations = MergedRegistrations(self.extensions, reserved_tools)
         """The tools and slash commands that the extensions offer together."""
+        self.calls_by_extensions = CallsByExtensions(
+            self, on_host_call or (lambda _extension, call, answer: refuse_all(call, answer))
+        )
         self.stats_file: StatsFile | None = None
         """The file of `write_stats`, if it has a timeline. It gets each verdict."""
         self.on_sample: list[Callable[[], None]] = []
@@ -218,7 +221,7 @@ class Supervisor:
             showed=partial(self.panels.showed, extension),
             claims=partial(self._claims.judge, extension),
             activated=partial(self.registrations.activate, extension),
-            called=partial(self._on_host_call, extension),
+            called=partial(self.calls_by_extensions.take, extension),
             adopted=lambda table, start: self._processes.adopted(table, extension.name, start),
         )
 
@@ -228,7 +231,7 @@ class Supervisor:
         self._checkers.prepare_for(extension.tools)
         self.sampler.hurry()
         self.panels.prune()
-        self._send_session_start(extension)
+        self.observers.tell_start(extension)
 
     def _replaced(self, extension: Extension) -> None:
         self._sort()
@@ -241,25 +244,8 @@ class Supervisor:
     # --- events and requests ------------------------------------------------------------------------------
 
     def tell(self, event: frames.Event) -> None:
-        """Sends an event to all extensions that observe it. They get events in the order of the calls."""
-        for extension in self.extensions:
-            if event.event in extension.observes:
-                extension.tell(event, everyone=event.event == "session_end")  # all workers got session_start
-
-    def begin_session(self) -> None:
-        """Sends `session_start` to the extensions that observe it, also to those that subscribe to it later."""
-        self._has_begun = True
-        for extension in self.extensions:
-            self._send_session_start(extension)
-
-    def _send_session_start(self, extension: Extension) -> None:
-        """Sends `session_start` to each worker that is up and has not got it yet. Does nothing before
-        `begin_session`."""
-        if self._has_begun and "session_start" in extension.observes:
-            for worker in extension.workers:
-                if worker.state.is_up and not worker.knows_session:
-                    worker.knows_session = True
-                    worker.requests.tell(frames.Event("session_start"))
+        """Sends an event to all extensions that observe it, see `Observers.tell`."""
+        self.observers.tell(event)
 
     def intercept(self, event: frames.Event) -> Judgement:
         """Asks the guards of an event, and waits for the judgement, see `VerdictRequests.judge`."""
@@ -271,10 +257,10 @@ class Supervisor:
 
     def begin_call(
         self, owned: OwnedTool, args: bytes, done: Callable[[ToolAnswer], None],
-        on_progress: Callable[[str], None] | None = None, tool_id: str = "",
+        on_progress: Callable[[str], None] | None = None, tool_id: str = "", around: tuple[str, ...] = (),
     ) -> RequestInFlight:  # fmt: skip
         """Calls this tool, see `ToolCallInFlight`. `done` gets the answer, `on_progress` each progress message."""
-        return ToolCallInFlight(self.loop, self._checkers, owned, args, done, on_progress, tool_id)
+        return ToolCallInFlight(self.loop, self._checkers, owned, args, done, on_progress, tool_id, around)
 
     def begin_command(self, owned: OwnedCommand, args: str, done: Callable[[CommandAnswer], None]) -> RequestInFlight:
         """Runs a slash command; `done` gets the answer."""
@@ -293,6 +279,7 @@ class Supervisor:
     def cancel_pending(self, reason: str) -> None:
         """Cancels all pending calls, commands and verdicts. Late answers are ignored; the events that are being judged
         are blocked."""
+        self.calls_by_extensions.cancel_all(reason)
         self.guards.cancel(reason)
         self._checkers.cancel_pending(reason)
         for extension in self.extensions:
@@ -366,8 +353,8 @@ class Supervisor:
         why the session ends."""
         if self.closed:
             return
-        if self._has_begun:
-            self.tell(frames.Event("session_end", reason=reason))
+        self.calls_by_extensions.close()
+        self.observers.end_session(reason)
         self.closed = True
         try:
             if not at_once and self.extensions:

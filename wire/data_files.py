@@ -23,6 +23,7 @@ NEVER_DATA = (
 )  # fmt: skip
 """Lower-case names of files that decide which program runs, or where an update comes from: runtimes, package managers
 and build tools read them unasked. No pattern of `data` covers them."""
+_NEVER = re.compile("|".join(re.escape(pattern).replace(r"\*", ".*") for pattern in NEVER_DATA), re.DOTALL)
 LIMIT = 100
 """Maximum number of entries in `data`."""
 _COMPANION = re.compile(r"\.tmp\Z|(?:(?<=\.db)|(?<=\.sqlite))-(?:wal|shm|journal)\Z")
@@ -72,8 +73,7 @@ def _fits(pattern: str, name: str) -> bool:
 
 
 def _is_never_data(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return any(_fits(pattern, same) for same in (name.lower(), _ascii(name)) for pattern in NEVER_DATA)
+    return _NEVER.fullmatch(_ascii(path.rpartition("/")[2])) is not None
 
 
 def _is_named(path: str, words: tuple[str, ...]) -> bool:
@@ -83,13 +83,13 @@ def _is_named(path: str, words: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=64)
 def _named(words: tuple[str, ...]) -> frozenset[str]:
-    """The paths that the words name, and `/NAME` of each file in a word that may be a text for a shell, which may go to
-    any folder first; all in lower case."""
+    """The paths that the words name, in lower case. `/NAME` stands for a file of any folder: where a path leads out of
+    the folder, it may lead back, and a text for a shell may go elsewhere first."""
     named = {posixpath.normpath(path).casefold() for word in words for path in paths_in(word)}
-    for parts in map(_BETWEEN_NAMES.split, words):
-        if len(parts) > 1:
-            named |= {f"/{path.rpartition('/')[2].casefold()}" for part in parts for path in paths_in(part)}
-    return frozenset(named)
+    parts = [part for word in words if len(found := _BETWEEN_NAMES.split(word)) > 1 for part in found]
+    anywhere = {path for path in named if path.startswith(("/", ".."))}
+    anywhere |= {path.casefold() for part in parts for path in paths_in(part)}
+    return frozenset(named | {f"/{path.rpartition('/')[2]}" for path in anywhere})
 
 
 def _ascii(name: str) -> str:

@@ -10,6 +10,9 @@ from msgspec import inspect
 
 from wire.suggestions import did_you_mean
 
+SHOWN = 80
+"""Maximum number of characters of a value that is not allowed."""
+
 _PLACE = re.compile(r"(?P<what>.*) - at `\$\.?(?P<path>[^`]*)`", re.DOTALL)
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`", re.DOTALL)
@@ -35,7 +38,9 @@ def _explain(struct: type[msgspec.Struct], fault: str) -> str:
     where = f"{path}: " if path else ""
     if choice := _CHOICE.fullmatch(what):
         options = [str(option) for option in _options(struct, path)]
-        return f"{where}{choice['value']} is not one of {', '.join(options)}"
+        value = choice["value"] if len(choice["value"]) <= SHOWN else f"{choice['value'][:SHOWN]}…"
+        hint = did_you_mean(value.strip("'"), options)
+        return f"{where}{value} is not one of {', '.join(options)}" + (f"; {hint}" if hint else "")
     return where + what[:1].lower() + what[1:].replace("`", "")
 
 

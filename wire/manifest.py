@@ -112,14 +112,18 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, dict=True):
-    """The description of an extension in `extension.json`. `name` and `exec` are required."""
+    """The description of an extension in `extension.json`. `name` is required, and `exec` or `skills`: without `exec`
+    it has no program and is never started. A folder with a `theme.json` needs neither; a theme has no effect here."""
 
     name: Annotated[str, msgspec.Meta(pattern=NAME_PATTERN)]
     """The extension's name in messages, records and commands, and of its log and its data folder: 1 to 64 characters,
     without slashes and control characters, not starting with a dot."""
-    exec: Annotated[str, msgspec.Meta(min_length=1)]
+    exec: str = ""
     """The program, without arguments: an absolute path, a path with a `/` that starts in the manifest's folder, or a
-    bare name on PATH."""
+    bare name on PATH. Absent: none."""
+    skills: tuple[str, ...] | None = None
+    """Folders with [skills](../skills.md), of which all folders below are searched, and `SKILL.md` files: paths in the
+    extension's folder. The model is offered them as `EXTENSION:SKILL`. Absent: none."""
     args: tuple[str, ...] | None = None
     """The arguments of the program. They are not expanded; it runs in the manifest's folder. Absent: none."""
     version: str | None = None
@@ -184,8 +188,15 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words of its command line: the program and its arguments."""
-        return (self.exec, *(self.args or ()))
+        """The words of its command line: the program and its arguments; none without a program."""
+        return (self.exec, *(self.args or ())) if self.exec else ()
+
+    @property
+    def without_program(self) -> str:
+        """The kind of an extension without a program, in words; empty if it has a program."""
+        if self.exec:
+            return ""
+        return "skills only, no program" if self.skills else "a theme; it has no effect here"
 
     @property
     def text(self) -> bytes:
@@ -255,6 +266,8 @@ VOCABULARY = Vocabulary(
 )
 _EXECS = ("command", "cmd", "executable", "run", "main", "entry", "entrypoint", "program", "script")
 """Names of `exec` in the files of other programs."""
+THEMES = ("theme.json", "themes/theme.json")
+"""Files that are a theme for zot's terminal, one of which is enough for an extension."""
 _NAME_RULE = "name must be 1 to 64 characters, without slashes or control characters, and not start with a dot"
 _FIELD = re.compile(rb"""["']?([A-Za-z_][\w .-]{0,39})["']?\s{0,99}:\s{0,99}(?:["']?(\w{1,40}))?""")
 """Its repetitions are bounded: otherwise the time of a search would grow with the square of the text's length."""
@@ -262,9 +275,9 @@ _FIELD = re.compile(rb"""["']?([A-Za-z_][\w .-]{0,39})["']?\s{0,99}:\s{0,99}(?:[
 _decoder = msgspec.json.Decoder(Manifest)
 
 
-def parse_manifest(text: bytes, given: Mapping[str, Any] | None = None) -> Manifest:
-    """Reads and checks a manifest. Fields in `given` replace those of the text. Raises `ManifestError` with one line
-    that names the field."""
+def parse_manifest(text: bytes, given: Mapping[str, Any] | None = None, *, has_theme: bool = False) -> Manifest:
+    """Reads and checks a manifest. Fields in `given` replace those of the text. `has_theme`: one of `THEMES` is in its
+    folder. Raises `ManifestError` with one line that names the field."""
     try:
         fields = msgspec.json.decode(text)  # first: the typed decoder does not look into fields that it ignores
         if given is None or not isinstance(fields, dict):
@@ -273,13 +286,13 @@ def parse_manifest(text: bytes, given: Mapping[str, Any] | None = None) -> Manif
             fields.update(given)
             manifest = msgspec.convert(fields, Manifest)
     except msgspec.ValidationError as error:
-        raise _error(f"manifest: {explain_fault(error, text)}", text) from None
+        raise _error(f"manifest: {explain_fault(error)}", text) from None
     except UNREADABLE as error:
         what, place = fault_of(text, error)
         where = "" if place is None else f"{FILE}:{place.line}:{place.column}: "
         quoted = "" if place is None or not place.quoted else f" (the line: {place.quoted})"
         raise _error(f"parse manifest: {where}{what}{quoted}", text) from None
-    for _path, message in find_other_faults(fields, text):
+    for _path, message in find_other_faults(fields, text, has_theme=has_theme):
         raise _error(f"manifest: {message}", text)
     unknown = VOCABULARY.unknown(fields)
     for each in unknown:
@@ -291,8 +304,12 @@ def parse_manifest(text: bytes, given: Mapping[str, Any] | None = None) -> Manif
     return manifest
 
 
-def find_other_faults(fields: dict[str, Any], text: bytes) -> Iterator[tuple[str, str]]:
+def find_other_faults(fields: dict[str, Any], text: bytes, *, has_theme: bool = False) -> Iterator[tuple[str, str]]:
     """Yields the place and the message of each fault that the decoder does not find."""
+    if not (has_theme or fields.get("exec") or fields.get("skills")):
+        others = [name for name in fields if letters(name) in (*_EXECS, "skill")]
+        rename = f"; rename {others[0]!r}" if others else ""
+        yield "exec", f"exec is required, or skills, or a {THEMES[0]}{rename}"
     if twice := find_repeated(text, VOCABULARY.guarding):
         yield twice, f"{twice} is there twice, and only one of them would count; remove the other"
     if isinstance(name := fields.get("dialect"), str) and name not in MODULES:
@@ -300,17 +317,13 @@ def find_other_faults(fields: dict[str, Any], text: bytes) -> Iterator[tuple[str
     yield from data_faults(fields)
 
 
-def explain_fault(error: msgspec.ValidationError, text: bytes) -> str:
-    """Explains a fault that the decoder found, to the author of the manifest. `text` is the whole manifest."""
+def explain_fault(error: msgspec.ValidationError) -> str:
+    """Explains a fault that the decoder found, to the author of the manifest."""
     fault = str(error)
     if "matching regex" in fault:
         path = fault_path(fault)
         return _NAME_RULE if path == "name" else f"{path}: not the name of a variable"
-    said = explain(Manifest, fault)
-    if said == "exec is required":
-        others = [name for name in msgspec.json.decode(text) if letters(name) in _EXECS]
-        return said + (f"; rename {others[0]!r}" if others else "")
-    return said
+    return explain(Manifest, fault)
 
 
 def near_miss(each: UnknownField) -> str:

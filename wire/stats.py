@@ -98,6 +98,8 @@ class ExtensionStats(msgspec.Struct, frozen=True):
 
     exits_by_host: int | None = None
     """`unexpected_exits` caused by the host for a limit, a hang or a broken protocol; null in older files."""
+    calls_made: int = 0
+    """Number of calls of tools that it has made through its host."""
     alarms: tuple[Alarm, ...] = ()
     """The worst first; empty without problems."""
 

@@ -26,6 +26,7 @@ from .context import CallContext, CommandContext, ToolContext
 from .errors import Cancelled, RegistrationError, ToolError
 from .events import (
     EVENTS,
+    AgentStart,
     AssistantMessage,
     Event,
     PanelClosed,
@@ -59,6 +60,7 @@ from .verdicts import (
 __all__ = [
     "EVENTS",
     "AddContext",
+    "AgentStart",
     "Allow",
     "Ask",
     "AssistantMessage",

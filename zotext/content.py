@@ -21,17 +21,21 @@ SIGNATURES = (
 
 
 class Text(Value):
-    """A block of text."""
+    """A block of text. `markdown`: a screen may show it as such; the model gets the text as it is."""
 
-    __slots__ = ("text",)
+    __slots__ = ("markdown", "text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, markdown: bool = False) -> None:
         if not isinstance(text, str):
             raise TypeError(f"Text() takes a str, not {type(text).__name__}")
         self.text = text
+        self.markdown = markdown
 
     def as_json(self) -> dict[str, Any]:
-        return {"type": "text", "text": self.text}
+        return {"type": "text", "text": self.text, **({"format": "markdown"} if self.markdown else {})}
+
+    def __repr__(self) -> str:
+        return f"Text({self.text!r}{', markdown=True' if self.markdown else ''})"
 
 
 class Image(Value):
@@ -62,31 +66,56 @@ class Image(Value):
 
 
 class Result(Value):
-    """Several blocks, or a failure with `is_error`. A str among the blocks becomes a `Text`."""
+    """Several blocks, or a failure with `is_error`. A str among the blocks becomes a `Text`.
 
-    __slots__ = ("content", "is_error")
+    `activate` names deferred tools of this extension that the model is offered from now on. `structured` is the result
+    as JSON, for programs; the model gets `content`.
+    """
 
-    def __init__(self, content: str | Block | Iterable[str | Block] = (), *, is_error: bool = False) -> None:
+    __slots__ = ("activate", "content", "is_error", "structured", "truncated")
+
+    def __init__(
+        self,
+        content: str | Block | Iterable[str | Block] = (),
+        *,
+        is_error: bool = False,
+        activate: Iterable[str] = (),
+        structured: Any = None,
+    ) -> None:
         blocks = [content] if isinstance(content, (str, Text, Image)) else content
         self.content: list[Block] = [Text(block) if isinstance(block, str) else block for block in blocks]
         for block in self.content:
             if not isinstance(block, (Text, Image)):
                 raise TypeError(f"a Result holds str, Text and Image, not {type(block).__name__}")
         self.is_error = is_error
+        self.activate = [activate] if isinstance(activate, str) else list(activate)
+        if not all(isinstance(name, str) for name in self.activate):
+            raise TypeError(f"activate is a list of names of tools, not {activate!r}")
+        self.structured = structured
+        self.truncated = False
+        """Of a `call_tool`: whether the host has left out a part of the content."""
 
     @property
     def text(self) -> str:
         """All its texts, joined by line feeds."""
         return "\n".join(block.text for block in self.content if isinstance(block, Text))
 
+    def as_json(self) -> dict[str, Any]:
+        more = {"is_error": self.is_error, "activate_tools": self.activate}
+        said = {name: value for name, value in more.items() if value}
+        if self.structured is not None:
+            said["structured_content"] = self.structured
+        return {"content": [block.as_json() for block in self.content], **said}
+
 
 if TYPE_CHECKING:
     Block = Text | Image
 
 
-def as_result(returned: object) -> Result:
+def as_result(returned: object, *, structured: bool = False) -> Result:
     """Returns the result for a handler's return value. None has no content; a str is a text; `Text`, `Image` and lists
-    with one of them are blocks; every other value is written as JSON. Raises `TypeError` if JSON cannot hold it."""
+    with one of them are blocks; every other value is written as JSON, and with `structured` it is that, too. Raises
+    `TypeError` if JSON cannot hold it."""
     if isinstance(returned, Result):
         return returned
     if returned is None:
@@ -97,7 +126,15 @@ def as_result(returned: object) -> Result:
         return Result(returned)
     import json
 
-    return Result(json.dumps(returned, ensure_ascii=False, default=_plain))
+    text = json.dumps(returned, ensure_ascii=False, default=_plain)
+    return Result(text, structured=json.loads(text) if structured else None)
+
+
+def read_result(frame: dict[str, Any]) -> Result:
+    """Returns the result that a frame of the host holds."""
+    result = Result(read_blocks(frame.get("content")), is_error=frame.get("is_error") is True)
+    result.truncated = frame.get("truncated") is True
+    return result
 
 
 def read_blocks(content: object) -> list[Block]:
@@ -107,7 +144,7 @@ def read_blocks(content: object) -> list[Block]:
 
 def _read_block(block: dict[str, Any]) -> Block:
     if block.get("type") == "text":
-        return Text(str(block.get("text") or ""))
+        return Text(str(block.get("text") or ""), markdown=block.get("format") == "markdown")
     if block.get("type") == "image":
         from binascii import Error, a2b_base64
 

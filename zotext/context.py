@@ -20,6 +20,8 @@ class CallContext:
         self.id = call_id
         self.name = name
         """Name of the tool or the command."""
+        self.answered = False
+        """For the SDK."""
         self._send = send
         self._lock = threading.Lock()
         self._cancelled = threading.Event()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal, TypeVar, overload
 
     from .events import (
+        AgentStart,
         AssistantMessage,
         Event,
         PanelClosed,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     ToolT = TypeVar("ToolT", bound=Callable[..., object])
     CommandT = TypeVar("CommandT", bound=Callable[..., Answer | Awaitable[Answer]])
     EventT = TypeVar("EventT", bound=Callable[[Event], object] | Callable[[], object])
+    AgentStartT = TypeVar("AgentStartT", bound=Callable[[AgentStart], str | Awaitable[str | None] | None])
     ToolCallT = TypeVar("ToolCallT", bound=Callable[[ToolCall], OnToolCall | Awaitable[OnToolCall]])
     TurnStartT = TypeVar("TurnStartT", bound=Callable[[TurnStart], OnTurnStart | Awaitable[OnTurnStart]])
     MessageT = TypeVar("MessageT", bound=Callable[[AssistantMessage], OnText | Awaitable[OnText]])
@@ -49,7 +51,8 @@ if TYPE_CHECKING:
     LastT = TypeVar("LastT", bound=Callable[[], object])
     EventName = Literal[
         "session_start", "user_prompt", "turn_start", "tool_call", "tool_result", "assistant_message", "turn_end",
-        "error", "idle", "session_end",
+        "error", "idle", "session_end", "user_prompt_submit", "tool_confirmation_requested", "permission_decision",
+        "pre_compact", "post_compact", "subagent_start", "subagent_stop",
     ]  # fmt: skip
 else:
 
@@ -60,8 +63,8 @@ else:
 class Decorators:
     """Base of `Extension`. The greeting has all earlier registrations; `_declare` sends later ones."""
 
-    def __init__(self, name: str, version: str) -> None:
-        self.registry = Registry(name, version)
+    def __init__(self, name: str, version: str, capabilities: tuple[str, ...] = ()) -> None:
+        self.registry = Registry(name, version, capabilities)
         """All registrations. For the SDK and its tests."""
         self._lock = RLock()
 
@@ -82,6 +85,10 @@ class Decorators:
         timeout_s: float | None = None,
         idempotent: bool = False,
         read_only: bool = False,
+        deferred: bool = False,
+        exposure: Literal["direct", "deferred", "codemode", "model-only"] | None = None,
+        output_schema: Mapping[str, Any] | None = None,
+        interactive: bool = False,
     ) -> Callable[[ToolT], ToolT]: ...
     def tool(
         self,
@@ -94,13 +101,21 @@ class Decorators:
         timeout_s: float | None = None,
         idempotent: bool = False,
         read_only: bool = False,
+        deferred: bool = False,
+        exposure: Literal["direct", "deferred", "codemode", "model-only"] | None = None,
+        output_schema: Mapping[str, Any] | None = None,
+        interactive: bool = False,
     ) -> Any:
         """Registers a function that the model can call. `@ext.tool` or `@ext.tool(...)`.
 
         Name, description and JSON Schema come from the function's name, docstring and type hints. With `schema`, the
         function gets one dict with all arguments, unchecked. `timeout_s`: seconds that the host waits for it (default:
         the manifest's, or 60). `idempotent`: the host may repeat a call that a crash interrupted. `read_only`: the tool
-        changes nothing, so several calls may run at once. Raises `RegistrationError`, which names the wrong parameter.
+        changes nothing, so several calls may run at once. `deferred`: the model is offered it only once a
+        `Result(activate=[name])` of this extension has named it; `exposure` says so in zot's words, and counts before.
+        `output_schema`: JSON Schema of the result, for programs; any value that is returned is then such a result,
+        too. `interactive`: a call waits for a person, without a time limit. Raises `RegistrationError`, which names the
+        wrong parameter.
         """
         from .tools import Tool
 
@@ -109,7 +124,8 @@ class Decorators:
         def register(function: Any) -> Any:
             tool = Tool(
                 function, name=name, description=description, schema=schema, timeout_s=timeout_s,
-                idempotent=idempotent, read_only=read_only, local_names=names,
+                idempotent=idempotent, read_only=read_only, deferred=deferred, exposure=exposure,
+                output_schema=output_schema, interactive=interactive, local_names=names,
             )  # fmt: skip
             with self._lock:
                 if tool.name in self.registry.tools:
@@ -200,6 +216,11 @@ class Decorators:
         """Asks the function before the model sees a tool's result: None or `allow()`, `block(reason)`, `ask(reason)`,
         `replace_result(content)` or `add_context(text)`. Only hosts with the feature `tool_result_intercept` ask."""
         return self._guard("tool_result", handler, tools)
+
+    def intercept_before_agent_start(self, handler: AgentStartT, /) -> AgentStartT:
+        """Asks the function before the first request to the model, and again when the model or the session changes: it
+        returns the whole new system prompt ("" removes it), or None. If it raises, the prompt stays as it is."""
+        return self._guard("before_agent_start", handler)  # type: ignore[no-any-return]
 
     def on_panel_key(self, panel_id: str) -> Callable[[KeyT], KeyT]:
         """Calls the function with the `PanelKey` of each key press in this panel."""

@@ -20,35 +20,111 @@ EVENTS = (
     "error",
     "idle",
     "session_end",
+    "user_prompt_submit",
+    "tool_confirmation_requested",
+    "permission_decision",
+    "pre_compact",
+    "post_compact",
+    "subagent_start",
+    "subagent_stop",
 )
-"""Names that `on` takes. The features of a host say whether it sends events beyond zot's first five."""
-POINTS = ("tool_call", "turn_start", "assistant_message", "user_prompt", "tool_result")
-"""Points at which a guard can be asked."""
+"""Names that `on` takes. Each host sends a part of them: zot no `user_prompt`, `error` and `idle`, zot for Python none
+about subagents."""
+TEXTS = (
+    "session_id", "cwd", "stop", "error", "tool_id", "tool_name", "tool_args_raw", "tool_preview", "text", "status",
+    "decision", "source", "stage", "reason", "compaction_id", "origin_extension", "agent_id", "agent_run_id",
+)  # fmt: skip
+NUMBERS = ("sequence", "step", "image_count", "message_count", "token_estimate")
 
 
 class Event(Value):
     """An event. Fields that an event of this name does not have are empty."""
 
-    __slots__ = ("content", "error", "is_error", "name", "step", "stop", "text", "tool_args", "tool_id", "tool_name")
+    __slots__ = (*TEXTS, *NUMBERS, "content", "executed", "is_error", "name", "queued", "tool_args", "truncated")
+    name: str
+    session_id: str
+    """All events: id of the conversation."""
+    cwd: str
+    """All events: folder of the project."""
+    sequence: int
+    """All events: its number among all events of the host, also those that this extension does not observe."""
+    step: int
+    """turn_start: 1 for the first turn of a prompt."""
+    stop: str
+    """turn_end: why the turn ended, for example `end_turn` or `tool_use`."""
+    error: str
+    """error, turn_end of a turn that failed, and post_compact."""
+    text: str
+    """assistant_message, user_prompt and user_prompt_submit."""
+    queued: bool
+    """user_prompt_submit: whether another prompt runs first."""
+    image_count: int
+    """user_prompt_submit."""
+    tool_id: str
+    """All events about a tool."""
+    tool_name: str
+    tool_args: dict[str, Any]
+    """tool_call: the arguments as the model wrote them. tool_result: as the tool got them."""
+    tool_args_raw: str
+    """In place of `tool_args` if the model's text is not JSON."""
+    tool_preview: str
+    """tool_confirmation_requested."""
+    content: list[Text | Image]
+    """tool_result, like the next four."""
+    is_error: bool
+    truncated: bool
+    """Whether the host has left out a part of `content`."""
+    status: str
+    """completed, failed, blocked, cancelled or timed_out; also of post_compact and subagent_stop."""
+    executed: bool
+    """Whether the tool has begun."""
+    decision: str
+    """permission_decision: approved, denied or cancelled."""
+    source: str
+    """permission_decision: who decided: user, remembered, policy or yolo."""
+    stage: str
+    """permission_decision: pre_execution or tool_execution."""
+    reason: str
+    """permission_decision; session_end: shutdown, session_switch or cwd_change."""
+    origin_extension: str
+    """Events about a tool: the extension that called it; empty if the model did."""
+    compaction_id: str
+    """pre_compact and post_compact, like the next two."""
+    message_count: int
+    token_estimate: int
+    agent_id: str
+    """subagent_start and subagent_stop, like `agent_run_id`."""
+    agent_run_id: str
 
     def __init__(self, frame: dict[str, Any]) -> None:
         self.name = _text(frame, "event")
-        self.step = _number(frame, "step")
-        """turn_start: 1 for the first turn of a prompt."""
-        self.stop = _text(frame, "stop")
-        """turn_end: why the turn ended, for example `end_turn` or `tool_use`."""
-        self.error = _text(frame, "error")
-        """error, and turn_end of a turn that failed."""
-        self.tool_id = _text(frame, "tool_id")
-        self.tool_name = _text(frame, "tool_name")
-        """tool_call and tool_result."""
-        self.tool_args: dict[str, Any] = _object(frame, "tool_args")
-        """tool_call: the arguments as the model wrote them."""
-        self.text = _text(frame, "text")
-        """assistant_message and user_prompt."""
-        self.is_error = frame.get("is_error") is True
-        self.content: list[Text | Image] = read_blocks(frame.get("content"))
-        """tool_result."""
+        for field in TEXTS:
+            setattr(self, field, _text(frame, field))
+        for field in NUMBERS:
+            setattr(self, field, _number(frame, field))
+        self.tool_args = _object(frame, "tool_args")
+        self.queued = frame.get("queued") is True
+        self.executed = frame.get("executed") is True
+        result = frame.get("result")
+        told = result if isinstance(result, dict) and "content" not in frame else frame  # zot tells only a `result`
+        self.content = read_blocks(told.get("content"))
+        self.is_error = told.get("is_error") is True
+        self.truncated = told.get("truncated") is True
+
+
+class AgentStart(Value):
+    """The model is about to get its first request. `system_prompt` is whole, as earlier guards have left it."""
+
+    __slots__ = ("agent_run_id", "cwd", "model", "provider", "session_id", "system_prompt")
+
+    def __init__(self, frame: dict[str, Any]) -> None:
+        self.session_id = _text(frame, "session_id")
+        self.agent_run_id = _text(frame, "agent_run_id")
+        """Id of this round of questions, the same for all guards."""
+        self.cwd = _text(frame, "cwd")
+        self.provider = _text(frame, "provider")
+        self.model = _text(frame, "model")
+        self.system_prompt = _text(frame, "system_prompt")
 
 
 class ToolCall(Value):

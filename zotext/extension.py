@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+
 from .decorators import Decorators
-from .errors import RegistrationError, print_line
-from .responses import panel_lines
+from .errors import Cancelled, RegistrationError, print_line
+from .responses import OpenPanel, panel_lines
+from .tool_calls import ToolCalls, current
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
+    from concurrent.futures import Future
     from threading import Event as Flag
     from typing import Any, Literal
 
     from .attachment import Attachment
+    from .content import Result
     from .host import HostInfo
 
     Send = Callable[[dict[str, Any]], None]
@@ -25,15 +30,16 @@ class Extension(Decorators):
     """One extension. `name` is the one in its manifest.
 
     Up to `threads` tools (default 8) run at the same time; further calls wait. Registrations and messages are possible
-    before `run` and during it, from any thread. Earlier messages are sent at the start of `run`.
+    before `run` and during it, from any thread. Earlier messages are sent at the start of `run`. With `late_prompts`, a
+    run waits at its end for prompts that the extension may still `submit`.
     """
 
-    def __init__(self, name: str, version: str = "0.0.0", *, threads: int = 8) -> None:
+    def __init__(self, name: str, version: str = "0.0.0", *, threads: int = 8, late_prompts: bool = False) -> None:
         if not name or not isinstance(name, str):
             raise RegistrationError("an extension needs a name: that of its manifest")
         if threads < 1:
             raise RegistrationError(f"threads is at least 1, not {threads}")
-        super().__init__(name, version)
+        super().__init__(name, version, ("submit",) if late_prompts else ())
         self.name = name
         self.version = version
         self._threads = threads
@@ -75,6 +81,42 @@ class Extension(Decorators):
     def close_panel(self, panel_id: str) -> None:
         """Closes an open panel."""
         self._say({"type": "panel_close", "panel_id": str(panel_id)})
+
+    def open_panel(self, panel_id: str, lines: Iterable[str] = (), *, title: str = "", footer: str = "") -> None:
+        """Opens a panel, as an `OpenPanel` response does, but at any time."""
+        panel = OpenPanel(panel_id, lines, title=title, footer=footer).as_json()["open_panel"]
+        self._say({"type": "open_panel", "panel": panel})
+
+    def submit(self, text: str) -> None:
+        """Sends a prompt to the agent, at any time. It runs after the prompts that wait."""
+        if not isinstance(text, str):
+            raise TypeError(f"submit() takes a str, not {type(text).__name__}")
+        if not text.strip():
+            raise ValueError("submit(): the prompt is blank, which a host ignores")
+        self._say({"type": "submit", "text": text})
+
+    # --- tools of others ----------------------------------------------------------------------------------
+
+    def call_tool(self, name: str, args: Mapping[str, Any] | None = None) -> Result:
+        """Has the host call a tool, of the agent or of another extension, and waits for the result. In a tool's handler
+        the call is a part of its own call, and is cancelled with it: `Cancelled` is raised. A tool that fails, or is
+        refused, gives a result with `is_error`. Raises `RuntimeError` in a guard, in a coroutine (`call_tool_async` is
+        for these), and if the host calls no tools for extensions."""
+        asyncio = sys.modules.get("asyncio")
+        if asyncio is not None and asyncio._get_running_loop() is not None:
+            raise RuntimeError(f"call_tool({name!r}) would stop all coroutines: use `await ext.call_tool_async(...)`")
+        from concurrent.futures import CancelledError
+
+        try:
+            return self._begin_call(name, args).result()
+        except CancelledError:
+            raise Cancelled(getattr(current.get(), "reason", "")) from None
+
+    async def call_tool_async(self, name: str, args: Mapping[str, Any] | None = None) -> Result:
+        """`call_tool` for coroutines."""
+        import asyncio
+
+        return await asyncio.wrap_future(self._begin_call(name, args))
 
     # --- the host -----------------------------------------------------------------------------------------
 
@@ -128,6 +170,7 @@ class Extension(Decorators):
         with self._lock:
             if self._send is not None:
                 raise RuntimeError(f"{self.name} already runs: an Extension serves one host at a time")
+            self.registry.tool_calls = ToolCalls()
             for frame in (*self.registry.greeting(), *self._early):
                 send(frame)
             self._early.clear()
@@ -149,6 +192,9 @@ class Extension(Decorators):
                 self._early.append(frame)
                 return
         send(frame)
+
+    def _begin_call(self, name: str, args: Mapping[str, Any] | None) -> Future[Result]:
+        return self.registry.tool_calls.begin(self._say, self.host, name, args)
 
     def _declare(self, frame: dict[str, Any]) -> None:
         """Sends a registration. Does nothing before `connect`: the greeting then has all registrations."""

@@ -6,7 +6,7 @@ import json
 
 from .coroutines import finish
 from .errors import Cancelled, describe, print_traceback
-from .events import AssistantMessage, ToolCall, ToolResult, TurnStart, UserPrompt
+from .events import AgentStart, AssistantMessage, ToolCall, ToolResult, TurnStart, UserPrompt
 from .verdicts import AddContext, Allow, Ask, Block, ReplaceResult, ReplaceText, RewriteArgs
 
 TYPE_CHECKING = False
@@ -20,6 +20,7 @@ SUBJECTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "assistant_message": AssistantMessage,
     "user_prompt": UserPrompt,
     "tool_result": ToolResult,
+    "before_agent_start": AgentStart,
 }
 REWRITES: dict[str, type | None] = {
     "tool_call": RewriteArgs,
@@ -73,6 +74,24 @@ def judge(guards: list[Guard], frame: dict[str, Any], *, can_ask: bool = True) -
             return {"block": True, "reason": f"guard {guard.name!r} failed: {describe(error)}"}
         answer.update(changed)
         frame = {**frame, **_seen_by_the_next(changed)}
+    return answer
+
+
+def change_system_prompt(guards: list[Guard], frame: dict[str, Any]) -> dict[str, Any]:
+    """Returns the new system prompt, if a guard has one. A guard that fails changes nothing; the answer names it."""
+    answer: dict[str, Any] = {}
+    for guard in guards:
+        try:
+            said = finish(guard.handler(AgentStart({**frame, **answer})))
+            if not isinstance(said, (str, type(None))):
+                raise TypeError(f"{said!r} is no system prompt; return a str, or None to keep it")
+        except BaseException as error:
+            if not isinstance(error, Cancelled):
+                print_traceback(f"guard {guard.name!r} of before_agent_start", error)
+            answer["reason"] = f"guard {guard.name!r} failed: {describe(error)}"
+            continue
+        if said is not None:
+            answer["system_prompt"] = said
     return answer
 
 

@@ -16,6 +16,7 @@ class HostInfo(Value):
     __slots__ = (
         "_data_dir",
         "_extension_dir",
+        "capabilities",
         "cwd",
         "features",
         "model",
@@ -29,7 +30,12 @@ class HostInfo(Value):
             value = frame.get(field)
             return value if isinstance(value, str) else ""
 
-        features = frame.get("features")
+        def names(field: str) -> frozenset[str]:
+            value = frame.get(field)
+            return (
+                frozenset(name for name in value if isinstance(name, str)) if isinstance(value, list) else frozenset()
+            )
+
         version = frame.get("protocol_version")
         self.protocol_version = version if isinstance(version, int) else 1
         self.zot_version = text("zot_version")
@@ -37,10 +43,10 @@ class HostInfo(Value):
         self.model = text("model")
         self.cwd = text("cwd")
         """Folder of the project that the agent works in."""
-        self.features = (
-            frozenset(name for name in features if isinstance(name, str)) if isinstance(features, list) else frozenset()
-        )
+        self.features = names("features")
         """Features of the host beyond zot's protocol 1; empty for zot itself."""
+        self.capabilities = names("capabilities")
+        """`call_tool` if extensions may call tools."""
         self._extension_dir = text("extension_dir")
         self._data_dir = text("data_dir")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .tool_calls import ToolCalls
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,9 +16,13 @@ if TYPE_CHECKING:
 
 
 class Registry:
-    def __init__(self, name: str, version: str) -> None:
+    def __init__(self, name: str, version: str, capabilities: tuple[str, ...] = ()) -> None:
         self.name = name
         self.version = version
+        self.capabilities = ("cancel", "tool_cancel", "call_tool", "ping", *capabilities)
+        """Capabilities without regard to the registrations."""
+        self.tool_calls = ToolCalls()
+        """The extension's own calls of tools, in the current run."""
         self.tools: dict[str, Tool] = {}
         self.commands: dict[str, Command] = {}
         self.handlers: dict[str, list[Handler]] = {}
@@ -34,14 +40,12 @@ class Registry:
             "tools": self.tools,
             "events": self.handlers or self.guards,
             "panels": self.panel_handlers,
-            "cancel": True,
-            "ping": True,
         }
         hello = {
             "type": "hello",
             "name": self.name,
             "version": self.version,
-            "capabilities": [name for name, there in has.items() if there],
+            "capabilities": [*(name for name, there in has.items() if there), *self.capabilities],
         }
         frames = [hello]
         frames += [command.registration() for command in self.commands.values()]

@@ -12,9 +12,10 @@ from .context import CommandContext, ToolContext
 from .coroutines import finish
 from .errors import BadArgument, Cancelled, ToolError, describe, print_line, print_traceback
 from .events import Event, PanelClosed, PanelKey, PanelSize
-from .guards import judge
+from .guards import change_system_prompt, judge
 from .host import HostInfo
 from .job_queues import JobQueue
+from .tool_calls import GUARD, current
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class Server:
             "tool_call": self._tool_call,
             "command_invoked": self._command,
             "cancel": self._cancel,
+            "tool_cancel": self._cancel,
+            "tool_result": self._registry.tool_calls.take,
             "event": self._event,
             "event_intercept": self._intercept,
             "panel_key": self._panel,
@@ -84,7 +87,12 @@ class Server:
         for queue in self._queues:
             queue.close()
 
+    def end_tool_calls(self, why: str) -> None:
+        """Ends the calls of tools that the host has not answered."""
+        self._registry.tool_calls.end(why)
+
     def cancel_all(self, reason: str) -> None:
+        self.end_tool_calls(reason)
         for context in list(self._calls.values()):
             context.cancel(reason)
 
@@ -108,9 +116,8 @@ class Server:
                 context.raise_if_cancelled()
                 if (tool := self._registry.tools.get(name)) is None:
                     return _failed_result(f"{self._registry.name} has no tool {name!r}")
-                result = tool.call({} if frame.get("args") is None else frame["args"], context)
-                answer = {"content": [block.as_json() for block in result.content]}
-                return {**answer, "is_error": True} if result.is_error else answer
+                current.set(context)
+                return tool.call({} if frame.get("args") is None else frame["args"], context).as_json()
             except BaseException as error:
                 return _failed_result(_failure_text(f"tool {name!r}", error))
 
@@ -125,6 +132,7 @@ class Server:
                 context.raise_if_cancelled()
                 if (command := self._registry.commands.get(name)) is None:
                     return {"error": f"{self._registry.name} has no command {name!r}"}
+                current.set(context)
                 return command.call(args if isinstance(args, str) else "", context).as_json()
             except BaseException as error:
                 return {"error": _failure_text(f"command {name!r}", error)}
@@ -136,7 +144,11 @@ class Server:
         guards = list(self._registry.guards.get(str(frame.get("event")), ()))
 
         def work() -> None:
-            answer = judge(guards, frame, can_ask=self._can_ask)
+            current.set(GUARD)
+            if frame.get("event") == "before_agent_start":
+                answer = change_system_prompt(guards, frame)
+            else:
+                answer = judge(guards, frame, can_ask=self._can_ask)
             self._send({"type": "event_intercept_response", "id": call_id, **answer})
 
         if why := self._refusal(self._guards, work):
@@ -148,6 +160,7 @@ class Server:
 
         def job() -> None:
             answer = work()
+            context.answered = True
             self._calls.pop(context.id, None)
             try:
                 self._send({"type": kind, "id": context.id, **answer})

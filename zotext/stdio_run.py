@@ -55,7 +55,9 @@ def run(
     on_connect(connection.send)
     end = _serve(connection, server)
     deadline = time.monotonic() + end.value
-    if end is not End.END_OF_INPUT:
+    if end is End.END_OF_INPUT:
+        server.end_tool_calls("the host has gone")
+    else:
         server.cancel_all("shutdown")
     done = _wait(server, connection, deadline)
     server.close()

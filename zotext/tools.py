@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from .responses import Response
 
 
+EXPOSURES = ("direct", "deferred", "codemode", "model-only")
+"""Values of `exposure`, as in zot."""
+
+
 class Tool:
     """One tool. `call` raises every exception of the handler, and `BadArgument`."""
 
@@ -33,6 +37,10 @@ class Tool:
         timeout_s: float | None,
         idempotent: bool,
         read_only: bool,
+        deferred: bool,
+        exposure: str | None,
+        output_schema: Mapping[str, Any] | None,
+        interactive: bool,
         local_names: Mapping[str, object],
     ) -> None:
         self.name = name if name is not None else _name_of(handler)
@@ -41,10 +49,21 @@ class Tool:
             raise RegistrationError("a tool needs a name")
         if timeout_s is not None and not 0 < timeout_s <= 86_400:
             raise RegistrationError(f"{what}: timeout_s is more than 0 and at most 86400 seconds, not {timeout_s}")
+        if exposure is not None and exposure not in EXPOSURES:
+            raise RegistrationError(f"{what}: exposure is one of {', '.join(EXPOSURES)}, not {exposure!r}")
+        for option, value in (("deferred", deferred), ("interactive", interactive)):
+            if not isinstance(value, bool):
+                raise RegistrationError(f"{what}: {option} is True or False, not {value!r}")
+        if output_schema is not None and not isinstance(output_schema, dict):
+            raise RegistrationError(f"{what}: output_schema is a dict, not {type(output_schema).__name__}")
         text, descriptions = docstring.parse(handler.__doc__)
         self.description = description if description is not None else text
         self.handler = handler
-        self._options = {"timeout_s": timeout_s, "idempotent": idempotent or None, "read_only": read_only or None}
+        self._options = {
+            "timeout_s": timeout_s, "idempotent": idempotent or None, "read_only": read_only or None,
+            "deferred": deferred or None, "exposure": exposure, "output_schema": output_schema,
+            "interactive": interactive or None,
+        }  # fmt: skip
         signature.is_async(handler, what)
         found, self._context = _without_context(signature.parameters(handler, what, local_names), ToolContext, what)
         self._whole = ""
@@ -62,7 +81,8 @@ class Tool:
         given = self._read(args, "")
         if self._context:
             given[self._context] = context
-        return as_result(finish(self.handler(**given), context))
+        structured = self._options["output_schema"] is not None
+        return as_result(finish(self.handler(**given), context), structured=structured)
 
     def registration(self) -> dict[str, Any]:
         said = {name: value for name, value in self._options.items() if value is not None}

@@ -12,11 +12,12 @@ import msgspec
 
 from agent.engine import extensions as starting
 from agent.engine.host_calls.answers import HostCalls
+from agent.engine.host_calls.own_tools import AgentTools
 from agent.engine.host_calls.session_reloads import SessionReloads
 from agent.engine.host_calls.workspace import SessionWorkspace
 from agent.engine.prompt_result import PromptResult
 from agent.engine.session import EngineSession
-from agent.model import catalogue
+from agent.model import catalogue, thinking_levels
 from agent.model.provider import Provided, ProviderUnavailable
 from agent.run import compaction, session_hooks
 from agent.run.error_hook import ask_about_error
@@ -25,13 +26,12 @@ from agent.run.run import Run
 from agent.run.session_hooks import SessionHooks
 from agent.run.slash_commands import SlashCommands
 from agent.run.steer_queue import SteerQueue
-from agent.run.summarizer import Summarizer
-from agent.run.turn.guarded_text import guard_text
+from agent.run.summarizer import CompactionResult, Summarizer
 from agent.run.turn.model_call import ModelCalls
 from agent.tools.toolbox import Toolbox
-from wire import events
+from wire import events, frames
 from wire.dialects.base import HostInfo
-from wire.dialects.host_calls import ModelInfo, ToolInfo
+from wire.dialects.host_calls import ToolInfo
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from agent.transcript import Image
     from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.loop.loop import Loop
-    from wire.frames import SessionEnd
+    from wire.frames import SessionEnd, SessionSource
+    from wire.reasoning_levels import Reasoning
 
 
 class Engine:
@@ -78,6 +79,7 @@ class Engine:
         self._notices = notices
         self._say: Callable[[str], None] = lambda line: notices.say(f"zot: {line}")
         self._provided = Provided(provider, self._say)
+        self._levels_told: set[str] = set()
         self.provider_name = self._provided.name
         self.spending = Spending(Budget(options.max_cost_usd, options.max_tokens))
         self.session = EngineSession(
@@ -115,11 +117,13 @@ class Engine:
             on_show=on_show,
             on_host_call=self.host_calls.take,
         )
-        self._hooks = SessionHooks(self.supervisor, "startup" if self.session.resumed is msgspec.UNSET else "resume")
+        source: SessionSource = "startup" if self.session.resumed is msgspec.UNSET else "resume"
+        self._hooks = SessionHooks(self.supervisor, source, lambda: self.session.id)
         self._strict = starting.strict_admission(options)
         self.reloader = starting.make_reloader(options, self.supervisor, self._strict)
         self._session_reloads = SessionReloads(self.supervisor, self.reloader, self._hooks.leave)
         self.session.on_leave = self._session_reloads.leave
+        self.session.on_begun = self.supervisor.observers.switch_session
         self.host_calls.is_of_left_session = self._session_reloads.is_left
         if (extension_tools := starting.extension_tools(options, self.supervisor, self.reloader)) is not None:
             self.host_calls.on_reload = extension_tools.reload_for
@@ -132,6 +136,7 @@ class Engine:
             extension_tools=extension_tools,
             on_progress=lambda call_id, text: event_writer.post_progress(events.ToolProgress(call_id, text)),
         )
+        self.supervisor.calls_by_extensions.own = AgentTools(loop, self.toolbox, event_writer)
 
     # --- prompts ------------------------------------------------------------------------------------------
 
@@ -141,21 +146,14 @@ class Engine:
         return self._options.model
 
     @property
-    def reasoning(self) -> str | None:
+    def reasoning(self) -> Reasoning | None:
+        """The level of the next prompt as it was set; None: the model's own default."""
         return self._options.reasoning
 
-    def models(self) -> tuple[ModelInfo, ...]:
-        """The known models, including those of the user's file."""
-        return tuple(
-            ModelInfo(
-                info.id,
-                info.provider,
-                info.context_window or 0,
-                info.max_output or 0,
-                reasoning=info.thinking is not catalogue.Thinking.NONE,
-            )
-            for info in catalogue.known()
-        )
+    @property
+    def used_reasoning(self) -> Reasoning | None:
+        """The level that its requests have."""
+        return None if self.reasoning is None else thinking_levels.nearest_level(self.model, self.reasoning)
 
     def tools(self) -> tuple[ToolInfo, ...]:
         """The tools that the model is offered in the next turn."""
@@ -176,6 +174,20 @@ class Engine:
         self.session.set_model(model)
         if self._run is not None:
             self._run.options = msgspec.structs.replace(self._run.options, model=model, reply_tokens=reply_tokens)
+        self._tell_level()
+
+    def set_reasoning(self, level: Reasoning) -> None:
+        """Lets the model think so much from the next prompt on. A running one keeps its level: the API takes no other
+        between a tool call and its result."""
+        self._options = msgspec.structs.replace(self._options, reasoning=level)
+        self._tell_level()
+
+    def _tell_level(self) -> None:
+        """Tells the user, once, that the model has not the level that was set."""
+        said = "" if self.reasoning is None else thinking_levels.remark(self.model, self.reasoning)
+        if said and said not in self._levels_told:
+            self._levels_told.add(said)
+            self._say(said)
 
     def prompt(
         self,
@@ -198,6 +210,7 @@ class Engine:
                     answer.status, answer.reason, answer.text, has_answer=is_done, error_context="user_input"
                 )
             text = answer.prompt
+            self.tell_submitted(text)
         if isinstance(provider := self._provided.provider, ProviderUnavailable):
             return PromptResult(provider.status, provider.reason)
         if (used_up := self.spending.used_up()) is not None:
@@ -236,6 +249,17 @@ class Engine:
             may_pass=end.may_pass, error_kind=end.error_kind, error_context=end.error_context,
         )  # fmt: skip
 
+    @property
+    def is_running(self) -> bool:
+        """Whether a prompt runs."""
+        return self._running is not None
+
+    def tell_submitted(self, text: str, images: int = 0, *, queued: bool = False) -> None:
+        """Tells observers of a prompt that is accepted, with this number of images. `queued`: others run first."""
+        self.supervisor.tell(
+            frames.Event("user_prompt_submit", text=text or None, image_count=images or None, queued=queued or None)
+        )
+
     def abort_prompt(self, reason: str) -> None:
         """Ends the running prompt as interrupted. Does nothing if none runs."""
         if self._running is not None:
@@ -245,6 +269,7 @@ class Engine:
         """Adds a message to the running prompt as a user message before the next request to the model; it causes one if
         the prompt would end. Raises `SteerRefusedError`."""
         self._steering.add(text, images)
+        self.tell_submitted(text, len(images), queued=True)
 
     def compact(self, abort: Abort, instructions: str = "") -> PromptResult:
         """Replaces all messages but the last ones by a summary that the model writes. If the status is not `ok`, the
@@ -252,20 +277,15 @@ class Engine:
         self._follow(abort)
         if isinstance(provider := self._provided.provider, ProviderUnavailable):
             return PromptResult(provider.status, provider.reason)
-        try:
-            older, kept = compaction.split(self.conversation.transcript)
-        except compaction.NothingToCompactError as error:
-            return PromptResult(Status.ERROR, str(error))
-        self._ready_model(provider, abort)
         calls = ModelCalls(provider, self._event_writer, self.conversation, abort)
-        summarizer = Summarizer(
-            calls,
-            self._event_writer,
-            self.conversation,
-            abort,
-            shown=lambda summary: guard_text(summary, self.supervisor, abort).text,
-        )
-        summary = summarizer.run(self.model, older, kept, instructions)
+        summarizer = Summarizer(calls, self._event_writer, self.conversation, abort, self.supervisor)
+
+        def carry_out() -> CompactionResult:
+            older, kept = compaction.split(self.conversation.transcript)
+            self._ready_model(provider, abort)
+            return summarizer.run(self.model, older, kept, instructions)
+
+        summary = summarizer.attempt(carry_out)
         is_done = summary.status is Status.OK
         return PromptResult(summary.status, summary.reason, summary.text, 0, calls.usage, has_answer=is_done)
 
@@ -367,8 +387,8 @@ class Engine:
     def _begin(self, *, tell_late: bool = True) -> None:
         """Emits the first record. With `tell_late`, each extension that is still starting gets a notice."""
         extensions = self.supervisor.extensions
-        self._event_writer.begin(self.session.record(extension.name for extension in extensions))
+        self._event_writer.begin(self.session.record((extension.name for extension in extensions), self.reasoning))
         self._notices.has_begun = tell_late
         if tell_late:
             starting.tell_late(extensions, self._notices)
-        self.supervisor.begin_session()
+        self.supervisor.observers.begin_session()

@@ -30,15 +30,17 @@ if TYPE_CHECKING:
     from agent.abort import Abort
     from agent.engine.host_calls.workspace import SessionWorkspace
     from agent.model.provider import Provider
-    from agent.options import Options
+    from agent.options import Options, RunRequest
     from agent.output.event_writer import EventWriter
     from agent.output.stderr_notices import StderrNotices
     from agent.tools.extension_tools.tools import ExtensionTools
+    from supervisor.discovery.admission import Consent
     from supervisor.discovery.discover import Discovery
     from supervisor.discovery.found_extension import FoundExtension
     from supervisor.discovery.steps import Steps
     from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.extension import Extension
+    from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
     from supervisor.reload.strict_admission import StrictAdmission
     from wire.dialects.base import HostInfo
@@ -112,39 +114,46 @@ def extension_tools(options: Options, supervisor: Supervisor, reloader: Reloader
 
 def find_extensions(options: Options, strict: StrictAdmission | None = None) -> Findings:
     """Finds the extensions that `options` names and, with `discover`, those of the project and of the user."""
-    discovery = finish(_finding(options))
+    discovery = options.discovery or finish(
+        finding(options, options.cwd, options.home, options.consent, options.config)
+    )
     return Findings(discovery if strict is None else finish(strict.first(discovery)), options)
 
 
-def _finding(options: Options) -> Steps[Discovery]:
+def finding(request: RunRequest, cwd: str, home: Path, consent: Consent, config: Config) -> Steps[Discovery]:
+    """Finds the extensions of a run in this folder."""
     discovery = yield from discovery_steps(
-        options.extensions,
-        Path(options.cwd) if options.discover else None,
-        options.home if options.discover else None,
-        Admission(options.home, options.consent, options.config).for_one_start(),
-        McpFiles(Path(options.cwd), options.mcp_configs),
-        options.home,
+        request.extensions,
+        Path(cwd) if request.discover else None,
+        home if request.discover else None,
+        Admission(home, consent, config).for_one_start(),
+        McpFiles(Path(cwd), request.mcp_configs),
+        home,
     )
-    copy = options.consent.copy
-    return discovery if copy is None or not options.discover else add_missing(discovery, copy)
+    copy = consent.copy
+    return discovery if copy is None or not request.discover else add_missing(discovery, copy)
 
 
 def make_reloader(options: Options, supervisor: Supervisor, strict: StrictAdmission | None = None) -> Reloader:
     """A reloader that finds and admits extensions by the rules of this run. With `strict`, any reload admits the
     extensions that the agent may have written by their content only."""
     admission = Admission(options.home, options.consent, options.config)
-    if strict is None:
-        return Reloader(supervisor, may_run=admission.may_run, rediscover=lambda: _finding(options))
 
-    def finding() -> Steps[Discovery]:
-        discovery = yield from _finding(options)
+    def find() -> Steps[Discovery]:
+        return finding(options, options.cwd, options.home, options.consent, options.config)
+
+    if strict is None:
+        return Reloader(supervisor, may_run=admission.may_run, rediscover=find)
+
+    def find_admitted() -> Steps[Discovery]:
+        discovery = yield from find()
         return (yield from strict.again(discovery))
 
     def may_run(found: FoundExtension, old: Manifest) -> Steps[FoundExtension | str]:
         is_judged = strict.dialect in (found.manifest.dialect, old.dialect)
         return strict.may_run(found) if is_judged else admission.may_run(found, old)
 
-    return Reloader(supervisor, may_run=may_run, rediscover=finding)
+    return Reloader(supervisor, may_run=may_run, rediscover=find_admitted)
 
 
 def _tell_of_skipped(discovery: Discovery, notices: StderrNotices) -> str:

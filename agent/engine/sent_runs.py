@@ -53,8 +53,15 @@ class SentRuns:
         """The senders and the results of the prompts that ran during the command."""
         self._why_not = ""
         self._dropped: list[SentPrompt] = []
-        host.engine.host_calls.on_prompt = self._prompts.add
+        host.engine.host_calls.on_prompt = self._take
         host.engine.meanwhile = self
+
+    def _take(self, prompt: SentPrompt) -> None:
+        """Raises `SendRefusedError`."""
+        engine, is_first = self._engine, not self._prompts.has_waiting
+        self._prompts.add(prompt)
+        queued = engine.is_running or not is_first or not engine.prompts  # the user's prompt comes first
+        engine.tell_submitted(prompt.text, queued=queued)
 
     def run(self, ran: PromptResult, command: Invocation | None) -> PromptResult:
         """Carries out the prompts sent before and meanwhile, if the user's prompt succeeded. Returns the result of the

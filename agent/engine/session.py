@@ -50,12 +50,14 @@ class EngineSession:
         self._provider_name = provider_name
         self._model = options.model
         self._say = say
-        self._name = os.urandom(8).hex()
+        self._name = _new_name()
         self.began_at = datetime.now(UTC).isoformat()
         """When this process began or resumed the session."""
         self.on_leave: Callable[[Callable[[str], None], SessionSource], None] = lambda _keep, _then: None
         """Called before another session replaces this one, with two values: a function that writes a summary to this
         session, also later; and how the next session begins."""
+        self.on_begun: Callable[[str], None] = lambda _id: None
+        """Called with the new id once another session has replaced this one."""
         self.conversation = Conversation(spending=spending)
         self.resumed: int | msgspec.UnsetType = msgspec.UNSET
         """The number of messages that the run began with, if it resumes a session."""
@@ -67,11 +69,11 @@ class EngineSession:
 
     @property
     def id(self) -> str:
-        """The id of the session's file; without a file, the id of this run."""
+        """The id of the session's file; without a file, one that no other session has."""
         return self.conversation.id or self._name
 
-    def record(self, extensions: Iterable[str]) -> events.Session:
-        """The first record of a run with these extensions."""
+    def record(self, extensions: Iterable[str], reasoning: str | None) -> events.Session:
+        """The first record of a run with these extensions and this level of reasoning."""
         return events.Session(
             schema_version=events.SCHEMA_VERSION,
             zot_version=self._version,
@@ -82,6 +84,7 @@ class EngineSession:
             extensions=tuple(extensions),
             time=now(),
             resumed=self.resumed,
+            reasoning=msgspec.UNSET if reasoning is None else reasoning,
         )
 
     def tidy(self) -> None:
@@ -100,11 +103,13 @@ class EngineSession:
         on."""
         self._leave("new")
         if self.conversation.path is None:
+            self._name = _new_name()
             self.conversation.replace(messages)
-            return
-        self.conversation.begin(self._new_file(), usage=cost.NOTHING)
-        for message in messages:
-            self.conversation.append(message)
+        else:
+            self.conversation.begin(self._new_file(), usage=cost.NOTHING)
+            for message in messages:
+                self.conversation.append(message)
+        self.on_begun(self.id)
 
     def resume(self, path: Path, *, fork: bool = False) -> LoadedSession:
         """Continues the session at `path`, or with `fork` a copy of it, and keeps its transcript, even if none was kept
@@ -117,6 +122,7 @@ class EngineSession:
             self._say(line)
         self._leave("resume")
         self._go_on(opened)
+        self.on_begun(self.id)
         return opened.loaded
 
     def _leave(self, then: SessionSource) -> None:
@@ -144,3 +150,7 @@ class EngineSession:
         file = SessionFile.new(self._home, meta)
         file.on_error = self._say
         return file
+
+
+def _new_name() -> str:
+    return os.urandom(8).hex()

@@ -169,13 +169,17 @@ def thinking_by_name(model_id: str) -> Thinking:
     """How to ask a model without an entry to reason.
 
     An unknown Claude model counts as newer than the catalogue, and newer models take no budget. Any other name belongs
-    to a server that imitates the API; such servers know the budget. Gateways write `anthropic/claude-opus-4.5` for
-    `claude-opus-4-5`.
+    to a server that imitates the API; such servers know the budget.
     """
-    plain = model_id.rpartition("/")[2].replace(".", "-")
+    plain = plain_name(model_id)
     if plain in CATALOGUE:
         return CATALOGUE[plain].thinking
     return Thinking.ADAPTIVE if plain.startswith("claude-") else Thinking.BUDGET
+
+
+def plain_name(model_id: str) -> str:
+    """The id as Anthropic writes it: gateways write `anthropic/claude-opus-4.5` for `claude-opus-4-5`."""
+    return model_id.rpartition("/")[2].replace(".", "-")
 
 
 def cost_usd(info: ModelInfo | None, usage: Mapping[str, int]) -> float | None:

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import binascii
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import orjson
 
 from agent.images.kinds import Pixels, pixels
 from agent.images.limits import BASE64_LIMIT, BYTES_LIMIT, CROWD, CROWD_SIDE, SIDE_LIMIT, pixels_text
-from agent.model import catalogue
+from agent.model import thinking_levels
 from agent.transcript import Block, Image, Message, Text, Thinking, ToolCall, ToolResult
 from wire.lenient_json import ARGUMENTS_DEPTH, is_deeper
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Reasoning = Literal["low", "medium", "high"]
-Json = dict[str, Any]
+    from wire.reasoning_levels import Reasoning
 
-THINKING_BUDGETS: Mapping[Reasoning, int] = {"low": 2_048, "medium": 8_192, "high": 16_384}
-"""Maximum tokens of a model's thinking."""
-ROOM_FOR_ANSWER = 4_096
-"""Tokens for the answer, added if the thinking budget is `max_tokens` or more."""
+Json = dict[str, Any]
 
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 HEADER_CHARACTERS = 1 << 18
@@ -56,7 +52,8 @@ def build_params(
     carry a cache marker, so each request starts with the cached part of the request before. `system_end` is a block of
     its own after the marker of `system`, so that other runs can share the cache of all before it. Empty texts, messages
     without other content, and thinking without a signature (its reply broke off) are left out: the API would refuse
-    them. `max_tokens` grows if a thinking budget would leave no room for an answer.
+    them. `max_tokens` grows if a thinking budget would leave no room for an answer. Without `reasoning` the model's own
+    default holds.
     """
     side = CROWD_SIDE if _count_images(messages) > CROWD else SIDE_LIMIT
     params: Json = {"model": model, "max_tokens": max_tokens, "messages": _messages(messages, side)}
@@ -68,7 +65,7 @@ def build_params(
         params["tools"] = [_tool(tool) for tool in sorted(tools, key=lambda tool: tool.name)]
         params["tools"][-1]["cache_control"] = dict(_CACHE)
     if reasoning is not None:
-        params.update(_thinking(model, max_tokens, reasoning))
+        params.update(thinking_levels.request_fields(model, reasoning, max_tokens))
     return params
 
 
@@ -87,17 +84,6 @@ def _block(block: Mapping[str, Any]) -> Block:
 
 def _tool(tool: ToolSpec) -> Json:
     return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
-
-
-def _thinking(model: str, max_tokens: int, reasoning: Reasoning) -> Json:
-    thinking = catalogue.thinking_of(model)
-    if thinking is catalogue.Thinking.NONE:
-        return {}
-    if thinking is catalogue.Thinking.ADAPTIVE:
-        return {"thinking": {"type": "adaptive"}, "output_config": {"effort": reasoning}}
-    budget = THINKING_BUDGETS[reasoning]
-    room = max_tokens if max_tokens > budget else budget + ROOM_FOR_ANSWER
-    return {"thinking": {"type": "enabled", "budget_tokens": budget}, "max_tokens": room}
 
 
 def _count_images(messages: Sequence[Message]) -> int:

@@ -41,6 +41,11 @@ class EventWriter:
         self._posted: deque[Record] = deque()
         self._open = False
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether so many posted records wait that no callback should post more than it must."""
+        return len(self._posted) >= PROGRESS_WAITING
+
     def begin(self, first: Record) -> None:
         """Emits the first record; records that were posted before follow it."""
         self._pass_on(first)

@@ -12,7 +12,7 @@ from agent.engine.host_calls.sent_prompts import SendAllowance, SendRefusedError
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agent.transcript import Image
 
@@ -57,6 +57,8 @@ class PromptQueue:
     def __init__(self) -> None:
         self.running: QueuedPrompt | None = None
         self.waiting: deque[QueuedPrompt] = deque()
+        self.on_put: Callable[[QueuedPrompt, int], None] = lambda _prompt, _position: None
+        """Called with each prompt that is accepted, and the number of prompts before it."""
         self._count = 0
         self._size = 0
         self._allowance = SendAllowance()
@@ -99,6 +101,7 @@ class PromptQueue:
         self._count += 1
         self._size += prompt.size
         self.waiting.append(prompt)
+        self.on_put(prompt, position)
         return prompt, position
 
     def begin(self) -> QueuedPrompt | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agent.engine.host_calls.known_models import known_models
 from agent.rpc import messages
 from agent.rpc.prompt_requests import PromptRequests
 from agent.rpc.refusal import RequestRefusedError
@@ -90,7 +91,8 @@ class RequestHandler:
             requests.GetMessages: self._get_messages,
             requests.Clear: self._clear,
             requests.SetModel: self._set_model,
-            requests.GetModels: lambda _request: responses.Models(engine.models()),
+            requests.SetReasoning: self._set_reasoning,
+            requests.GetModels: lambda _request: responses.Models(known_models()),
             requests.Ping: lambda _request: responses.Pong(pong=True),
             requests.Queue: prompts.queue,
             requests.RunCommand: self._run_command,
@@ -135,7 +137,9 @@ class RequestHandler:
 
     def _hello(self, _request: requests.Hello) -> responses.Greeting:
         engine = self._engine
-        return responses.Greeting(responses.PROTOCOL_VERSION, self._version, engine.provider_name, engine.model)
+        return responses.Greeting(
+            responses.PROTOCOL_VERSION, self._version, engine.provider_name, engine.model, engine.reasoning
+        )
 
     def _get_state(self, _request: requests.GetState) -> responses.State:
         conversation = self._engine.conversation
@@ -149,6 +153,7 @@ class RequestHandler:
             usage=conversation.usage,
             starting=self.is_starting,
             session=None if path is None else responses.SessionFile(self._engine.session.id, valid_text(str(path))),
+            reasoning=self._engine.reasoning,
         )
 
     def _get_messages(self, request: requests.GetMessages) -> responses.Messages:
@@ -180,6 +185,10 @@ class RequestHandler:
         except ValueError as error:
             raise RequestRefusedError(str(error)) from None
         return responses.Model(request.model)
+
+    def _set_reasoning(self, request: requests.SetReasoning) -> responses.ReasoningLevel:
+        self._engine.set_reasoning(request.reasoning)
+        return responses.ReasoningLevel(request.reasoning, self._engine.used_reasoning or request.reasoning)
 
     # --- the extensions -----------------------------------------------------------------------------------
 

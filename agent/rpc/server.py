@@ -99,6 +99,7 @@ class RpcServer:
         )
         self._host.engine.supervisor.expect_person()
         self._host.engine.host_calls.on_prompt = self._take_sent
+        self._queue.on_put = self._tell_submitted
         self._idle_count = 0
         """The number of times that no prompt waited after one had ended."""
         self._program = ProgramExtensions(self._host.engine.supervisor, self._client, options.cwd)
@@ -124,6 +125,8 @@ class RpcServer:
             try:
                 failed = host.engine.start(self._ending, needs_model=False)
                 self._requests.is_starting = False
+                for position, prompt in enumerate(self._queue):
+                    self._tell_submitted(prompt, position)
                 if failed is not None:
                     host.report_trouble(failed)
                     self._stdin.stop()
@@ -228,6 +231,11 @@ class RpcServer:
         if prompt.command == "compact":
             return engine.compact(prompt.abort, prompt.text)
         return engine.prompt(prompt.text, prompt.abort, images=prompt.images, sent=prompt.sent)
+
+    def _tell_submitted(self, prompt: QueuedPrompt, position: int) -> None:
+        """Tells observers of a prompt, those that came early once extensions have started."""
+        if prompt.command == "prompt" and not self._requests.is_starting:
+            self._host.engine.tell_submitted(prompt.text, len(prompt.images), queued=position > 0)
 
     def _take_sent(self, sent: SentPrompt) -> None:
         """Has a prompt of an extension carried out in its turn. Raises `SendRefusedError`."""

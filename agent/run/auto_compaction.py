@@ -118,14 +118,23 @@ def estimate_tokens(messages: Sequence[Message]) -> int:
 
 def _tokens(block: Block) -> int:
     match block:
-        case Text(text):
-            size = text_bytes(text)
         case Image():
             return IMAGE_TOKENS
-        case Thinking(text, signature, redacted):
-            size = max(text_bytes(text), text_bytes(signature), text_bytes(redacted))
-        case ToolCall(_, name, args):
-            size = text_bytes(name) + len(args)
         case ToolResult(_, content):
             return sum(_tokens(part) for part in content)
-    return tokens_of(size)
+    return tokens_of(text_size(block))
+
+
+def text_size(block: Block) -> int:
+    """The bytes of the texts of a block; images have none."""
+    match block:
+        case Text(text):
+            return text_bytes(text)
+        case Image():
+            return 0
+        case Thinking(text, signature, redacted):
+            return max(text_bytes(text), text_bytes(signature), text_bytes(redacted))
+        case ToolCall(_, name, args):
+            return text_bytes(name) + len(args)
+        case ToolResult(_, content):
+            return sum(map(text_size, content))

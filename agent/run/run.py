@@ -13,7 +13,6 @@ from agent.run.limits import step_refusal
 from agent.run.session_hooks import SessionHooks
 from agent.run.steer_queue import SteerQueue
 from agent.run.summarizer import AutoCompactor, Summarizer
-from agent.run.turn.guarded_text import guard_text
 from agent.run.turn.model_call import ModelCalls
 from agent.run.turn.turn import PromptEnd, Turns
 from agent.run.user_messages import UserMessages
@@ -34,6 +33,10 @@ if TYPE_CHECKING:
 
 RETRY_PAUSE_S = 0.5
 """Seconds before the first retry that a guard of errors wants; twice as long before each further one."""
+
+SYSTEM = "system["
+"""How a difference in the system prompt begins in the message about a request that differs from its recording."""
+REPLACED = "an extension has replaced the system prompt: run without it (--no-ext), or record with it"
 
 
 class Run:
@@ -61,6 +64,7 @@ class Run:
         self._supervisor = supervisor
         self._abort = abort
         self._event_writer = event_writer
+        session = SessionHooks(supervisor, "startup") if session is None else session
         self._messages = UserMessages(
             supervisor,
             toolbox,
@@ -68,17 +72,13 @@ class Run:
             conversation,
             abort,
             SteerQueue() if steering is None else steering,
-            SessionHooks(supervisor, "startup") if session is None else session,
+            session,
         )
+        self._system_prompt = session.system_prompt
+        self._provider = provider.name
         self._model_calls = ModelCalls(provider, event_writer, conversation, abort)
         self._turns = Turns(supervisor, toolbox, self._model_calls, event_writer, conversation, abort)
-        summarizer = Summarizer(
-            self._model_calls,
-            event_writer,
-            conversation,
-            abort,
-            shown=lambda summary: guard_text(summary, supervisor, abort).text,
-        )
+        summarizer = Summarizer(self._model_calls, event_writer, conversation, abort, supervisor)
         self._compactor = AutoCompactor(summarizer, offered=toolbox.offered, say=say)
         self._attempts = None if options.answer_schema is None else AnswerAttempts(options.answer_schema.check)
 
@@ -134,8 +134,16 @@ class Run:
         return stop
 
     def _take_turn(self) -> PromptEnd | None:
-        end = self._turns.take(self.steps, self.options)
-        return self._take_again(end) if end is not None and end.is_too_long else end
+        end = self._turns.take(self.steps, self._guarded_options())
+        if end is None:
+            return None
+        if end.error_kind == "cassette" and self._system_prompt.is_replaced and f"\n{SYSTEM}" in end.reason:
+            return msgspec.structs.replace(end, reason=f"{end.reason}\n{REPLACED}")
+        return self._take_again(end) if end.is_too_long else end
+
+    def _guarded_options(self) -> Options:
+        """The options of the next request, with the system prompt that its guards leave."""
+        return self._system_prompt.applied_to(lambda: self.options, self._provider)
 
     def _prepare_retry(self, failed: PromptEnd, tries: int) -> bool:
         """Asks the guards of errors about a failed request, after `tries` retries, and waits for the pause before the
@@ -158,7 +166,7 @@ class Run:
         self._messages.deliver_waiting()
         if self._abort.requested:
             return self._turns.aborted()
-        self._compactor.before_request(self.options)
+        self._compactor.before_request(self._guarded_options())
         if self._abort.is_requested():
             return self._turns.aborted()
         if (limit := self._limit_reached()) is not None:  # the compaction may have used up the budget
@@ -172,7 +180,7 @@ class Run:
         more. If that is not possible, the prompt ends, with both reasons."""
         if (limit := self._budget_used_up()) is not None:  # by a reply that filled the window
             return msgspec.structs.replace(refused, status=limit.status, reason=f"{refused.reason}\n{limit.reason}")
-        summary = self._compactor.after_refusal(self.options, self._turns.asked)
+        summary = self._compactor.after_refusal(self._guarded_options(), self._turns.asked)
         if self._abort.requested:
             return self._turns.aborted()
         if summary.status is not Status.OK:
@@ -182,7 +190,7 @@ class Run:
         if (limit := self._budget_used_up()) is not None:
             return msgspec.structs.replace(limit, has_answer=refused.has_answer)
         self._turns.forget_reply()
-        end = self._turns.take(self.steps, self.options)
+        end = self._turns.take(self.steps, self._guarded_options())
         if end is not None and end.is_too_long:
             return msgspec.structs.replace(end, reason=f"{end.reason}\nit is too long although it was compacted")
         return end

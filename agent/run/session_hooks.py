@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from agent.run.turn.guarded_system_prompt import GuardedSystemPrompt
 from wire import frames
 
 if TYPE_CHECKING:
@@ -29,7 +30,10 @@ class HookState(Enum):
 class SessionHooks:
     """A session begins with its first prompt that no guard has refused. One that never began has no end."""
 
-    def __init__(self, supervisor: Supervisor, source: SessionSource) -> None:
+    def __init__(
+        self, supervisor: Supervisor, source: SessionSource, session_id: Callable[[], str] = lambda: ""
+    ) -> None:
+        self.system_prompt = GuardedSystemPrompt(supervisor, session_id)
         self.said = ""
         """The last message of the session that readers saw."""
         self._supervisor = supervisor
@@ -53,6 +57,7 @@ class SessionHooks:
         if self._state is HookState.BEGUN:
             self._ask("user_exit", "", keep)
         self._state, self._source, self.said = HookState.NEW, then, ""
+        self.system_prompt.forget()
 
     def end(
         self,

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from agent.model import catalogue
 from agent.run import auto_compaction, compaction
 from agent.run.auto_compaction import CompactionStep
+from agent.run.turn.guarded_text import guard_text
 from agent.run.turn.reply_builder import ReplyBuilder
 from agent.transcript import text_of
-from wire import events
+from supervisor.registry.definition_size import BYTES_PER_TOKEN
+from wire import events, frames
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
@@ -27,6 +31,15 @@ if TYPE_CHECKING:
     from agent.run.turn.model_call import ModelCalls
     from agent.run.turn.reply_builder import ModelReply
     from agent.transcript import Message
+    from supervisor.supervisor import Supervisor
+
+
+OUTCOMES: dict[Status, frames.ToolOutcome] = {
+    Status.OK: "completed",
+    Status.INTERRUPTED: "cancelled",
+    Status.TIMEOUT: "timed_out",
+}
+"""How a compaction has ended, for observers; with any other status it has failed."""
 
 
 class CompactionResult(msgspec.Struct, frozen=True):
@@ -42,7 +55,7 @@ class CompactionResult(msgspec.Struct, frozen=True):
 
 class Summarizer:
     """Carries out compactions. Readers get `retry`, `usage` and at the end `compact_done`, but not the reply as it
-    arrives. `shown` asks the guards and returns the summary as readers may see it; no other hook is called."""
+    arrives, and the summary as its guards leave it; no other guard is asked."""
 
     def __init__(
         self,
@@ -50,14 +63,37 @@ class Summarizer:
         event_writer: EventWriter,
         conversation: Conversation,
         abort: Abort,
-        *,
-        shown: Callable[[str], str] = str,
+        supervisor: Supervisor | None = None,
     ) -> None:
+        """`supervisor` has the guards and observers; None: there are none."""
         self.event_writer = event_writer
         self.conversation = conversation
         self.abort = abort
         self._model_calls = model_calls
-        self._shown = shown
+        self._supervisor = supervisor
+
+    def attempt(self, carry_out: Callable[[], CompactionResult]) -> CompactionResult:
+        """Carries out one compaction between the events about it. `carry_out` may raise `NothingToCompactError`."""
+        number = os.urandom(8).hex()
+        self._tell(self._event("pre_compact", number))
+        try:
+            ended = carry_out()
+        except compaction.NothingToCompactError as error:
+            ended = CompactionResult(Status.ERROR, str(error))
+        status = OUTCOMES.get(ended.status, "failed")
+        self._tell(replace(self._event("post_compact", number), status=status, error=ended.reason or None))
+        return ended
+
+    def _tell(self, event: frames.Event) -> None:
+        if self._supervisor is not None:
+            self._supervisor.tell(event)
+
+    def _event(self, name: str, number: str) -> frames.Event:
+        messages = self.conversation.transcript
+        size = sum(auto_compaction.text_size(block) for message in messages for block in message.content)
+        return frames.Event(
+            name, compaction_id=number, message_count=len(messages), token_estimate=size // BYTES_PER_TOKEN
+        )
 
     def run(
         self,
@@ -86,7 +122,8 @@ class Summarizer:
         before = len(self.conversation.transcript)
         self.conversation.compact(compaction.compacted_conversation(text, kept))
         after = len(self.conversation.transcript)
-        text = self._shown(text)
+        if self._supervisor is not None:
+            text = guard_text(text, self._supervisor, self.abort).text
         self.event_writer.emit(events.CompactDone(text, before, after, trigger))
         return CompactionResult(Status.OK, text=text)
 
@@ -158,7 +195,7 @@ class AutoCompactor:
             return
         older, kept = compaction.split(transcript)
         self._event_writer.emit(events.CompactStart("window", judged.tokens, window))
-        ended = self._summarizer.run(options.model, older, kept, trigger="window")
+        ended = self._summarizer.attempt(lambda: self._summarizer.run(options.model, older, kept, trigger="window"))
         if ended.status is Status.OK:
             self._say(f"the conversation filled {share}; {_stands_for(older, kept)}")
         elif not self._abort.requested:
@@ -173,10 +210,10 @@ class AutoCompactor:
             return CompactionResult(Status.ERROR, "that is off in this run; --auto-compact turns it on")
         if self._conversation.fill.is_compact(len(asked)):
             return CompactionResult(Status.ERROR, "it was compacted just before this request")
-        try:
-            older, kept = compaction.split(asked)
-        except compaction.NothingToCompactError as error:
-            return CompactionResult(Status.ERROR, str(error))
+        return self._summarizer.attempt(lambda: self._compact(options, asked))
+
+    def _compact(self, options: Options, asked: Sequence[Message]) -> CompactionResult:
+        older, kept = compaction.split(asked)
         known = window_of(options.model)
         tokens = self._overhead(options) + auto_compaction.estimate_tokens(asked)
         self._event_writer.emit(events.CompactStart("too_long", tokens, known))

@@ -1,4 +1,4 @@
-"""Finds the skills of the project and of the user."""
+"""Finds the skills of extensions, of the project and of the user."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import msgspec
 
 from agent.skills.builtin_skills import FILE, builtin_skills
 from agent.skills.read import SkillError, read_skill
+from supervisor.discovery.skill_files import kebab_case, skill_files
 from supervisor.home.safe_files import read_file
 from wire.text import one_line, valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from agent.skills.skill import Skill
+    from supervisor.discovery.found_extension import FoundExtension
 
 LIMIT = 256 * 1024
 """Bytes of a skill's file at most: the model reads the whole of it."""
@@ -35,15 +37,20 @@ class SkillFault(msgspec.Struct, frozen=True):
     """A fault of a file or folder."""
 
     path: str
+    """Empty for a fault of an extension's manifest."""
     line: int
     """From 1; 0 if it is about the whole."""
     text: str
     is_left_out: bool = True
     """Whether the skill is skipped. False if only a part of it has no effect."""
+    extension: str = ""
+    """The extension that the skill comes with."""
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else self.path
-        return f"skill {place}: {self.text}" + ("; the skill is skipped" if self.is_left_out else "")
+        who = f"extension {self.extension}: " if self.extension else ""
+        what = f"skill {place}: " if place else ""
+        return f"{who}{what}{self.text}" + ("; the skill is skipped" if self.is_left_out else "")
 
 
 class SkillDiscovery(msgspec.Struct, frozen=True):
@@ -71,38 +78,80 @@ def places(cwd: Path, home: Path) -> list[Path]:
     return list(once.values())
 
 
-def discover(cwd: Path, home: Path) -> SkillDiscovery:
-    """The skills in `FOLDER/NAME/SKILL.md` of all places, then those that come with zot. Of several with one name the
-    first wins. Symbolic links to folders count. A faulty skill hides no other."""
+def discover(
+    cwd: Path, home: Path, extensions: Iterable[FoundExtension] = (), *, with_users: bool = True
+) -> SkillDiscovery:
+    """The skills of the extensions, `with_users` those in `FOLDER/NAME/SKILL.md` of all places, then those that come
+    with zot. Of several with one name the first wins. Symbolic links to folders count. A faulty skill hides no other.
+    The caller has checked that the extensions may be used."""
     found: dict[str, Skill] = {}
     shadowed: list[Shadowed] = []
     faults: list[SkillFault] = []
-    for skill in (*_installed(places(cwd, home), faults), *builtin_skills()):
+    users = _installed(places(cwd, home), faults) if with_users else ()
+    for skill in (*_of_extensions(extensions, faults), *users, *builtin_skills()):
         winner = found.setdefault(skill.name, skill)
         if winner is not skill:
             shadowed.append(Shadowed(skill, winner))
+            if skill.extension or winner.extension:
+                said = f"is hidden: {winner.label} has a skill {skill.name!r}"
+                faults.append(SkillFault(skill.source, 0, said, is_left_out=False, extension=skill.extension))
     return SkillDiscovery(tuple(found.values()), tuple(shadowed), tuple(faults))
 
 
-def _installed(parents: Iterable[Path], faults: list[SkillFault]) -> Iterable[Skill]:
+def discover_installed(cwd: Path, home: Path) -> SkillDiscovery:
+    """`discover` with the extensions of the project and of the user that a run would use."""
+    from supervisor.discovery.admission import Admission, Consent
+    from supervisor.discovery.discover import discover as discover_extensions
+
+    admit = Admission(home, Consent()).for_one_start()
+    return discover(cwd, home, discover_extensions((), cwd, home, admit).usable)
+
+
+def _of_extensions(extensions: Iterable[FoundExtension], faults: list[SkillFault]) -> Iterator[Skill]:
+    for found in extensions:
+        if not found.manifest.skills:
+            continue
+        name, listed = valid_text(found.manifest.name), skill_files(found)
+        faults += [SkillFault("", 0, text, is_left_out=False, extension=name) for text in listed.faults]
+        skills = [skill for file in listed.files if (skill := _read(file.path, file.name, faults, name)) is not None]
+        if change := found.change:  # the model must not read what the user has not seen
+            faults.append(SkillFault("", 0, f"its skills are skipped: {change}", is_left_out=False, extension=name))
+            continue
+        yield from skills
+
+
+def _installed(parents: Iterable[Path], faults: list[SkillFault]) -> Iterator[Skill]:
     for parent in parents:
         for folder in _folders(parent, faults):
-            path = folder / FILE
-            shown = valid_text(str(path))
-            try:
-                if str(path) != shown:
-                    raise SkillError(0, "its path is not valid UTF-8, and the model could not be told of it")
-                skill, remarks = read_skill(read_file(path, LIMIT), str(path), folder.name)
-            except FileNotFoundError:
-                if path.is_symlink():
-                    faults.append(SkillFault(shown, 0, "is a link that leads nowhere"))
-            except OSError as error:
-                faults.append(SkillFault(shown, 0, f"cannot be read: {error.strerror}"))
-            except SkillError as error:
-                faults.append(SkillFault(shown, error.line, one_line(str(error), 400)))
-            else:
-                faults += [SkillFault(shown, line, text, is_left_out=False) for line, text in remarks]
+            if (skill := _read(str(folder / FILE), folder.name, faults)) is not None:
                 yield skill
+
+
+def _read(path: str, name: str, faults: list[SkillFault], extension: str = "") -> Skill | None:
+    """The skill in a file; its default name is `name`. None if there is none; a fault of the file is added."""
+    shown = valid_text(path)
+
+    def fault(line: int, text: str, *, is_left_out: bool = True) -> None:
+        faults.append(SkillFault(shown, line, text, is_left_out, extension))
+
+    try:
+        if path != shown:
+            raise SkillError(0, "its path is not valid UTF-8, and the model could not be told of it")
+        skill, remarks = read_skill(read_file(Path(path), LIMIT), path, name)
+    except FileNotFoundError:
+        if os.path.islink(path):
+            fault(0, "is a link that leads nowhere")
+    except OSError as error:
+        fault(0, f"cannot be read: {error.strerror}")
+    except SkillError as error:
+        fault(error.line, one_line(str(error), 400))
+    else:
+        for line, text in remarks:
+            fault(line, text, is_left_out=False)
+        if not extension:
+            return skill
+        return msgspec.structs.replace(skill, name=f"{kebab_case(extension)}:{skill.name}", extension=extension)
+    return None
 
 
 def _folders(parent: Path, faults: list[SkillFault]) -> list[Path]:

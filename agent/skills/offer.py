@@ -12,7 +12,9 @@ from agent.skills.skill import Skill, manifest
 from wire.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
+
+    from supervisor.discovery.found_extension import FoundExtension
 
 
 class SkillOffer(msgspec.Struct, frozen=True):
@@ -23,13 +25,13 @@ class SkillOffer(msgspec.Struct, frozen=True):
     """Lines for the user about skills that are left out, and about what of a skill has no effect."""
 
 
-def offer(*, cwd: str, home: Path, with_users: bool) -> SkillOffer:
-    """The skills that come with zot, and `with_users` those of the user and of the project."""
-    if not with_users:
+def offer(*, cwd: str, home: Path, with_users: bool, extensions: Collection[FoundExtension] = ()) -> SkillOffer:
+    """The skills that come with zot and with the extensions, and `with_users` those of the user and of the project."""
+    if not with_users and not any(found.manifest.skills for found in extensions):
         return _listed(builtin_skills(), [], cwd)
     from agent.skills.discover import discover  # other runs need not look
 
-    found = discover(Path(cwd), home)
+    found = discover(Path(cwd), home, extensions, with_users=with_users)
     return _listed(found.skills, [str(fault) for fault in found.faults], cwd)
 
 

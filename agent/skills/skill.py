@@ -35,12 +35,19 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     """The instructions: the file without its frontmatter."""
     path: str = ""
     """The absolute path of its SKILL.md; empty for a skill that comes with zot."""
+    extension: str = ""
+    """The extension that it comes with."""
     allowed: tuple[ToolRule, ...] | None = None
     """The tools that may be called while it is active, besides `skill`. None: it restricts nothing."""
 
     @property
     def source(self) -> str:
         return self.path or BUILT_IN
+
+    @property
+    def label(self) -> str:
+        """The source, for people."""
+        return f"extension {self.extension}" if self.extension else self.source
 
     @property
     def allowed_names(self) -> tuple[str, ...] | None:

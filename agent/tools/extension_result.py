@@ -16,6 +16,7 @@ from agent.tools.shell.command import log_folder
 from agent.tools.shell.output_window import MAX_BYTES, MAX_LINES
 from agent.transcript import Image, Text, ToolResult
 from supervisor.loop.future import Failure
+from wire.frames import ContentBlock
 from wire.image_types import HEAD_BYTES, image_type
 from wire.text import one_line
 
@@ -23,16 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from supervisor.calls.tool_call import ToolAnswer
-    from wire.frames import ContentBlock
-
 
 OTHER_NAMES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png"}
 """Wrong and former names of media types, which some programs use, and the right ones."""
 
 
-def error_result(call_id: str, text: str) -> ToolResult:
+def error_result(call_id: str, text: str, failure: Failure | None = None) -> ToolResult:
     """An error result with this text."""
-    return ToolResult(call_id, (Text(text),), is_error=True)
+    return ToolResult(call_id, (Text(text),), is_error=True, failure=failure)
 
 
 def extension_result(call_id: str, name: str, answer: ToolAnswer, folder: Path | None = None) -> ToolResult:
@@ -40,13 +39,16 @@ def extension_result(call_id: str, name: str, answer: ToolAnswer, folder: Path |
     not match its type becomes a text: the model's API would refuse every further request. A text beyond the bounds of
     built-in tools is cut; the whole text goes to a file in `folder`, by default the temporary directory."""
     if answer.frame is None:
-        if answer.failure is Failure.TIMEOUT:
-            return error_result(call_id, f"extension {name} failed: timeout waiting for {name} ({answer.reason})")
-        if answer.failure is Failure.CANCELLED:
-            return error_result(call_id, f"aborted: {answer.reason}")
-        if answer.failure is Failure.INVALID_ARGS:
-            return error_result(call_id, answer.reason)
-        return error_result(call_id, f"extension {name} failed: {answer.reason}")
+        match answer.failure:
+            case Failure.TIMEOUT:
+                text = f"extension {name} failed: timeout waiting for {name} ({answer.reason})"
+            case Failure.CANCELLED:
+                text = f"aborted: {answer.reason}"
+            case Failure.INVALID_ARGS:
+                text = answer.reason
+            case _:
+                text = f"extension {name} failed: {answer.reason}"
+        return error_result(call_id, text, answer.failure)
     parts, is_bad = parts_of(answer.frame.content or (), name)
     shown = limit_parts(parts, folder)
     structured = answer.frame.structured_content
@@ -54,7 +56,7 @@ def extension_result(call_id: str, name: str, answer: ToolAnswer, folder: Path |
         call_id,
         shown or (Text("(extension returned no content)"),),
         is_bad or bool(answer.frame.is_error),
-        b"" if structured is UNSET else bytes(structured),
+        structured=b"" if structured is UNSET else bytes(structured),
     )
 
 
@@ -90,6 +92,16 @@ def _part(block: ContentBlock, name: str) -> tuple[Text | Image | None, bool]:
         is_what = f"are {found}" if found else f"are no {TAKEN}"
         return Text(f"[an image of type {said[:80]!r} from extension {extension}; its bytes {is_what}]"), False
     return Image(found, text), False
+
+
+def blocks_of(result: ToolResult) -> list[ContentBlock]:
+    """The parts of a result as an extension gets them."""
+    return [
+        ContentBlock("image", mime_type=part.mime_type, data=part.data)
+        if isinstance(part, Image)
+        else ContentBlock("text", text=part.text)
+        for part in result.content
+    ]
 
 
 def media_type(said: str) -> str:

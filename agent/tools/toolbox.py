@@ -76,7 +76,10 @@ class Toolbox:
         self._extension_tools = extension_tools
         self._of_extension_tools = {spec.name: spec for spec in extension_tools.specs} if extension_tools else {}
         self._specs |= self._of_extension_tools
-        self._enabled = frozenset(self._specs)
+        self.built_in = frozenset(self._specs)
+        """The names of the tools that no extension has."""
+        self.prompt_end = ""
+        """Why a guard of errors wants the prompt to end after a call that an extension has made; "" if none does."""
         self._on_progress = on_progress
         self._files = FileTools(loop, cwd)
         self._commands: list[ShellCommand] = []
@@ -85,7 +88,7 @@ class Toolbox:
     def warm_up(self, tool: str) -> None:
         """Starts the tool's process, so that its first call does not wait for that. Called when the model begins a
         call: most runs need no file worker."""
-        if tool in self._enabled & FILE_TOOLS:
+        if tool in self.built_in & FILE_TOOLS:
             self._files.start()
 
     def offered(self) -> list[ToolSpec]:
@@ -101,26 +104,27 @@ class Toolbox:
 
     def knows(self, name: str) -> bool:
         """Whether the tool exists or existed: its extension may have ended since the tool was offered."""
-        return name in self._enabled or name in self._registered.tools() or self._registered.owner_of(name) is not None
+        return name in self.built_in or name in self._registered.tools() or self._registered.owner_of(name) is not None
 
     def is_hidden(self, name: str) -> bool:
         """Whether the model is not offered the tool: it is deferred, and no result has activated it."""
-        owned = None if name in self._enabled else self._registered.tools().get(name)
+        owned = None if name in self.built_in else self._registered.tools().get(name)
         return owned is not None and not owned.is_offered
 
     def extension_of(self, name: str) -> str:
         """The extension that has or had the tool; "" for a built-in or unknown tool."""
-        owner = None if name in self._enabled else self._registered.owner_of(name)
+        owner = None if name in self.built_in else self._registered.owner_of(name)
         return "" if owner is None else owner.name
 
     def is_read_only(self, name: str) -> bool:
         """Whether calls of the tool may run at the same time as calls of other read-only tools."""
-        owned = None if name in self._enabled else self._registered.tools().get(name)
+        owned = None if name in self.built_in else self._registered.tools().get(name)
         return owned is not None and owned.tool.read_only
 
     def begin_prompt(self) -> None:
-        """Ends the effect of all active skills."""
+        """Ends the effect of all active skills, and of guards on the prompt before."""
         self._active_skills = None
+        self.prompt_end = ""
 
     def refusal(self, call: ToolCall) -> str:
         """Why the active skills do not allow the call; "" if they do. The call's arguments must be a JSON object."""
@@ -141,7 +145,9 @@ class Toolbox:
             self.cancel_pending(abort.reason)
             self._loop.run_until(lambda: None not in results, self._loop.clock() + CANCELLED_S)
         return [
-            error_result(call.id, f"aborted: {abort.reason}") if result is None else self.fit_images(call, result, wait)
+            error_result(call.id, f"aborted: {abort.reason}", Failure.CANCELLED)
+            if result is None
+            else self.fit_images(call, result, wait)
             for (call, _), result in zip(calls, results, strict=True)
         ]
 
@@ -149,29 +155,35 @@ class Toolbox:
         """The result with images that a model takes. If one cannot be scaled, a built-in tool's result is an error."""
         if not any(isinstance(part, Image) for part in result.content):
             return result
-        return fit_result(self._loop, result, wait, is_error=call.name in self._enabled)
+        return fit_result(self._loop, result, wait, is_error=call.name in self.built_in)
 
     def fit_message(self, images: tuple[Image, ...], wait: Wait) -> tuple[Image, ...]:
         """The images of a message, scaled if a model would refuse them. Raises `UnfitImageError`."""
         return fit_message(self._loop, images, wait)
 
-    def begin(self, call: ToolCall, args: bytes, done: Callable[[ToolResult], None]) -> Cancellable:
+    def begin(
+        self, call: ToolCall, args: bytes, done: Callable[[ToolResult], None], *, for_model: bool = True
+    ) -> Cancellable:
         """Carries out one call with these arguments, a JSON object, without waiting. `done` gets the result, once, at
-        once or later. The call must be of a tool that `knows`."""
+        once or later. The call must be of a tool that `knows`. A skill is active only if the result is `for_model`."""
         name = call.name
         ended = done if self.on_begin is None else _both(self.on_begin(name, self.extension_of(name)), done)
-        if name in self._enabled:
+        if name in self.built_in:
             if name in FILE_TOOLS:
                 return self._begin_file_tool(call, args, ended)
             if name in self._of_extension_tools:
                 assert self._extension_tools is not None
                 self._extension_tools.begin(
-                    name, args, lambda text, is_error: ended(ToolResult(call.id, limit_parts((Text(text),)), is_error))
+                    name,
+                    args,
+                    lambda text, is_error, failure=None: ended(
+                        ToolResult(call.id, limit_parts((Text(text),)), is_error, failure)
+                    ),
                 )
                 return ENDED
             if name != catalogue.SKILL.name:
                 return self._begin_command(call, args, ended)
-            ended(self._load_skill(call, args))
+            ended(self._load_skill(call, args, activates=for_model))
         elif (owned := self._registered.tools().get(name)) is not None:
             shown = f"{owned.owner.name}/{owned.tool.name}"
             return self._supervisor.begin_call(
@@ -185,7 +197,7 @@ class Toolbox:
             owner = self._registered.owner_of(name)
             assert owner is not None
             why = owner.failure or "it no longer has this tool"
-            ended(error_result(call.id, f"extension {owner.name}/{name} failed: {why}"))
+            ended(error_result(call.id, f"extension {owner.name}/{name} failed: {why}", Failure.DIED))
         return ENDED
 
     def stoppables(self) -> Sequence[Stoppable]:
@@ -228,18 +240,19 @@ class Toolbox:
             cwd=self._cwd,
             logs=self._logs,
             on_progress=lambda text: self._on_progress(call.id, text),
-            done=lambda text, is_error: ended(ToolResult(call.id, (Text(text),), is_error)),
+            done=lambda text, is_error, failure=None: ended(ToolResult(call.id, (Text(text),), is_error, failure)),
         )
         self._commands.append(command)
         return command
 
-    def _load_skill(self, call: ToolCall, args: bytes) -> ToolResult:
+    def _load_skill(self, call: ToolCall, args: bytes, *, activates: bool) -> ToolResult:
         try:
             loaded = find_skill(arguments.decode(args), self.skills)
         except ToolError as error:
             return error_result(call.id, str(error))
-        self._active_skills = self._active_skills or ActiveSkills()
-        self._active_skills.begin(loaded.name, loaded.allowed)
+        if activates:
+            self._active_skills = self._active_skills or ActiveSkills()
+            self._active_skills.begin(loaded.name, loaded.allowed)
         return ToolResult(call.id, (Text(loaded.text),))
 
     def cancel_pending(self, reason: str) -> None:
@@ -262,7 +275,7 @@ def _both(first: Callable[[ToolResult], None], second: Callable[[ToolResult], No
 def _file_result(call: ToolCall, pending: Pending) -> ToolResult:
     """The result of a file tool's call that has ended."""
     if pending.failure is not None:
-        return error_result(call.id, f"{call.name}: {pending.reason}")
+        return error_result(call.id, f"{call.name}: {pending.reason}", pending.failure)
     answer: dict[str, Any] = pending.value
     parts = tuple(
         Text(block["text"]) if block["type"] == "text" else Image(block["mime_type"], block["data"])

@@ -200,6 +200,8 @@ def _extensions(discovery: Discovery) -> Iterator[Check]:
     names = [extension.manifest.name for extension in discovery.found]
     quiet = [extension for extension in discovery.skipped if not extension.is_error]
     message = f"{len(names)} found" + (f": {', '.join(names)}" if names else "")
+    if discovery.without_program:
+        message += f"; without a program: {', '.join(each.manifest.name for each in discovery.without_program)}"
     if quiet:
         message += f"; not started: {', '.join(f'{extension.folder.name} ({extension.reason})' for extension in quiet)}"
     yield Check("extensions", OK, message)
@@ -215,6 +217,7 @@ def _extensions(discovery: Discovery) -> Iterator[Check]:
             find_program(extension.program, cwd=str(extension.folder), env=env)
         except SpawnError as error:
             yield Check("extensions", FAIL, f"{extension.manifest.name}: {error}", f"see {extension.where}")
+    for extension in discovery.usable:
         if extension.manifest.remark:
             message = f"{extension.manifest.name}: {extension.manifest.remark}"
             yield Check("extensions", WARN, message, f"correct or remove it in {extension.where}")

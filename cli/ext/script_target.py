@@ -26,6 +26,8 @@ def script_target(path: str) -> FoundExtension:
     except ManifestError as error:
         raise ManifestError(f"{path}: {error}") from None
     manifest = found.manifest
+    if manifest.without_program:
+        raise ManifestError(f"{path}: {manifest.name} has nothing to start: {manifest.without_program}")
     if manifest.dialect == ZOT:
         return found
     instead = f"zot ext doctor {path}"

@@ -102,10 +102,10 @@ def skills(ctx: typer.Context) -> Iterator[str]:
     """Names of the skills that `zot skill list` lists."""
     from pathlib import Path
 
-    from agent.skills.discover import discover
+    from agent.skills.discover import discover_installed
     from supervisor.home.zot_home import zot_home
 
-    for skill in discover(Path(ctx.params.get("cwd") or ".").expanduser().absolute(), zot_home()).skills:
+    for skill in discover_installed(Path(ctx.params.get("cwd") or ".").expanduser().absolute(), zot_home()).skills:
         yield skill.name
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agent.configure import Prepared, prepare
+from agent.configure import prepare
 from agent.headless import Headless
 from agent.request_checks import UsageError
 from cli.run.output.delivery import deliver, print_object, unstarted_result
@@ -26,8 +27,11 @@ from wire.exit_codes import Status
 from wire.text import counted, printable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agent.options import RunRequest
     from cli.run.output.summary import SummaryData
+    from supervisor.discovery.admission import Consent
 
 ERASE = "\r\x1b[2K"
 
@@ -48,9 +52,8 @@ def run(
             words, no_stdin=no_stdin or key_on_stdin, timeout=request.timeout, has_images=bool(request.images)
         )
         request = _with_session(request)
-        prepared = prepare(request)
-        if request.discover and not (as_stream or request.trust_project):
-            prepared = _with_consent(prepared)
+        asks = request.discover and not (as_stream or request.trust_project)
+        prepared = prepare(request, ask=partial(_consent, request) if asks else None)
     except TimeoutError as error:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
         return _end_before_start(output, Status.TIMEOUT, str(error))
@@ -130,13 +133,11 @@ def _with_session(request: RunRequest) -> RunRequest:
     return replace(request, resume=None, session=path)
 
 
-def _with_consent(prepared: Prepared) -> Prepared:
+def _consent(request: RunRequest, cwd: str, home: Path) -> Consent:
     """Asks on a terminal whether the project's extensions may run. Raises `KeyboardInterrupt`."""
     from cli.run.trust_prompt import ask
 
-    options = prepared.options
-    consent = ask(options.extensions, options.cwd, options.home, options.mcp_configs)
-    return replace(prepared, options=replace(options, consent=consent))
+    return ask(request.extensions, cwd, home, request.mcp_configs)
 
 
 class StatusLine:

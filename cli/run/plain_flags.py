@@ -21,7 +21,7 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--base-url": ("base_url", "text"),
     "--system-prompt": ("system_prompt", "text"),
     "--append-system-prompt": ("append_system_prompt", "texts"),
-    "--reasoning": ("reasoning", ("low", "medium", "high")),
+    "--reasoning": ("reasoning", ("off", "minimum", "low", "medium", "high", "xhigh", "max")),
     "--record": ("record", "text"),
     "--replay": ("replay", "text"),
     "--tools": ("tools", "text"),

@@ -26,6 +26,7 @@ CHANGES_SHOWN = 10
 LINE = 1000
 """The longest line that is shown, in characters."""
 QUESTION = "      It would run as you. Start it, now and until it changes?"
+QUESTION_OF_SKILLS = "      The model would follow its skills. Use it, now and until it changes?"
 CHOICES = " [y]es, [N]o, [a]ll, [s]how its files: "
 
 
@@ -59,7 +60,7 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path, mcp_configs: tuple[str,
         for line in card(found, verdict, config, os.environ):
             tell(f"      {line}")
         if not everything:
-            answer = answer_to(QUESTION, verdict.content)
+            answer = answer_to(question_about(found), verdict.content)
             everything = answer == "all"
             if answer == "no":
                 continue
@@ -69,6 +70,11 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path, mcp_configs: tuple[str,
             tell(f"zot: {error}; {found.manifest.name} is started this once")
             once.add(found.place)
     return Consent(folders=frozenset(once))
+
+
+def question_about(found: FoundExtension) -> str:
+    """The question whether to trust the extension."""
+    return QUESTION_OF_SKILLS if found.manifest.without_program else QUESTION
 
 
 def _has_extensions(project: Path) -> bool:
@@ -97,12 +103,15 @@ def card(found: FoundExtension, judged: TrustJudgement, config: Config, environ:
     else:
         yield f"entry   {found.mcp_file}, with {files} of the project"
         yield f"runs in {found.folder}"
-    yield f"runs    {command_line(found)}"
+    yield f"runs    {command_line(found) or 'nothing'}"
+    if manifest.skills:
+        yield f"skills  {', '.join(manifest.skills)}: instructions to the model"
     if manifest.data:
         yield f"data    not checked: {', '.join(manifest.data)} in its folder"
     if found.mcp_entry is not None and found.mcp_entry.server.env:
         yield f"sets    {', '.join(f'{name}={value}' for name, value in found.mcp_entry.server.env.items())}"
-    yield from environment_lines(manifest, config, environ)
+    if not manifest.without_program:
+        yield from environment_lines(manifest, config, environ)
     if judged.changes:
         more = len(judged.changes) - CHANGES_SHOWN
         yield f"changed {', '.join(judged.changes[:CHANGES_SHOWN])}" + (f" and {more} more" if more > 0 else "")

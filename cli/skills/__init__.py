@@ -12,7 +12,7 @@ from cli.os_errors import exit_with
 from cli.parameters import Json
 
 HELP = """\
-Show the skills that a run with --with-skills offers to the model.
+Show the skills that a run with --with-skills offers to the model. A run offers those of extensions without it.
 
 Examples:
     zot skill list                   which there are, and where they are
@@ -32,7 +32,7 @@ def _root() -> None:
 
 @skill_app.command("list")
 def skill_list(cwd: Cwd = None, as_json: Json = False) -> None:
-    """List the skills of the project, of the user, and those that come with zot.
+    """List the skills of extensions, of the project, of the user, and those that come with zot.
 
     If several have one name, the first is used, and the others say which one hides them. stderr names faulty ones.
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.skills.discover import discover
+from agent.skills.discover import discover_installed
 from cli.columns import fit_columns, print_table
 from cli.json_line import print_json
 from cli.terminal import say, table_width
@@ -66,14 +66,14 @@ def _find_skills(cwd: str | None, command: str) -> SkillDiscovery | None:
     if not os.path.isdir(folder):
         say(f"zot skill {command}: --cwd {cwd}: {'not a folder' if os.path.exists(folder) else 'no such folder'}")
         return None
-    found = discover(Path(folder), zot_home())
+    found = discover_installed(Path(folder), zot_home())
     for fault in found.faults:
         say(f"zot: {fault}")
     return found
 
 
 def _row(skill: Skill, hidden_by: Skill | None) -> tuple[str, ...]:
-    source = skill.source if hidden_by is None else f"{skill.source} (hidden by {hidden_by.source})"
+    source = skill.label if hidden_by is None else f"{skill.label} (hidden by {hidden_by.label})"
     allowed = "any" if skill.allowed_names is None else ", ".join(skill.allowed_names) or "none"
     return (skill.name, one_line(source, 1000), one_line(allowed, 200), one_line(skill.description, DESCRIPTION))
 
@@ -83,6 +83,7 @@ def _record(skill: Skill, hidden_by: Skill | None) -> dict[str, Any]:
         "name": skill.name,
         "description": skill.description,
         "source": skill.source,
+        "extension": skill.extension or None,
         "allowed_tools": skill.allowed_names,
         "shadowed_by": None if hidden_by is None else hidden_by.source,
     }

@@ -67,6 +67,10 @@ def set_model(model: str) -> Request[None]:
     return _request("set_model", _nothing, model=model)
 
 
+def set_reasoning(level: str) -> Request[str]:
+    return _request("set_reasoning", lambda data: str(data["used"]), reasoning=level)
+
+
 def list_models() -> Request[list[ModelInfo]]:
     return _request("get_models", lambda data: [ModelInfo.read(found) for found in data["models"]])
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COUNTERS = (
-    "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "errors", "timeouts", "blocks", "events_dropped",
-    "notes_dropped", "junk_lines", "exits", "unexpected_exits", "exits_by_host",
+    "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "calls_made", "errors", "timeouts", "blocks",
+    "events_dropped", "notes_dropped", "junk_lines", "exits", "unexpected_exits", "exits_by_host",
     "exit_status", "restarts",
 )  # fmt: skip
 """The counters that every report has. Each is an attribute of `Account`."""
@@ -100,6 +100,7 @@ class Account:
         self.bytes_in = 0
         self.bytes_out = 0
         self.calls = 0
+        self.calls_made = 0
         self.errors = 0
         self.timeouts = 0
         self.blocks = 0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from msgspec.structs import replace
-
 from supervisor.calls.guarded_call import CallStep, GuardedCall
 from supervisor.registry.plain_schema import unfit_reason
 from wire import frames
@@ -19,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class CallSource(Protocol):
-    """The tools, their guards and their observers. It never waits: callbacks are called once each, those of guards in a
-    later pass of the loop."""
+    """The tools, their guards and their observers. It never waits: it calls each callback once, in a later pass of the
+    loop."""
 
     def tell(self, event: frames.Event) -> None:
         """Sends an event to the extensions that observe it."""
@@ -34,7 +32,8 @@ class CallSource(Protocol):
         done: Callable[[frames.ToolResult], None],
         on_progress: Callable[[str], None],
     ) -> Cancellable:
-        """Calls the tool with the arguments as guards left them. A failure is an error result."""
+        """Calls the tool with the arguments as guards left them. A failure is an error result; `call.failed` says its
+        kind, if that is known."""
 
 
 class CallDriver:
@@ -54,13 +53,21 @@ class CallDriver:
         self._under_way: Cancellable | None = None
         self._result = frames.ToolResult(call.call_id)
 
-    def begin(self, refusal: str = "") -> None:
-        """Tells the observers, and asks the guards. With a `refusal` the tool is not called."""
-        fault = unfit_reason(self.call.args)
-        if not fault:
+    @property
+    def verdict(self) -> Cancellable | None:
+        """The question to the guards that it waits for; None if it waits for none."""
+        return None if self.call.step in (CallStep.RUNNING, CallStep.ENDED) else self._under_way
+
+    def begin(self, refusal: Callable[[GuardedCall], str] | None = None) -> None:
+        """Tells the observers, and asks the guards. `refusal` says why the tool is not called; "" if it may be."""
+        why = unfit_reason(self.call.args)
+        if not why:
             self._source.tell(self.call.question)
-        if refusal := fault or refusal:
-            self.call.refuse(refusal)
+            why = "" if refusal is None else refusal(self.call)
+            if why:
+                self.call.refuse(why)
+        else:
+            self.call.refuse(why, "failed")
         self._go_on()
 
     def cancel(self, reason: str) -> frames.ToolResult | None:
@@ -75,6 +82,7 @@ class CallDriver:
 
     def _go_on(self) -> None:
         call = self.call
+        self._tell_decision()
         if call.step is CallStep.RUNNING:
             self._under_way = self._source.call(call, self._ran, self._progressed)
         elif call.step is CallStep.ENDED:
@@ -105,7 +113,10 @@ class CallDriver:
             is_error = result.is_error if changed.is_error is None else changed.is_error
             result = frames.ToolResult(call.call_id, changed.content, is_error)
         result = add_texts(result, *call.contexts)
-        content = list(result.content or ())
-        told = frames.Event("tool_result", tool_id=call.call_id, tool_name=call.tool, content=content)
-        self._source.tell(replace(told, is_error=bool(result.is_error)))
+        self._tell_decision()
+        self._source.tell(call.told(list(result.content or ()), is_error=bool(result.is_error)))
         return result
+
+    def _tell_decision(self) -> None:
+        if (decision := self.call.take_decision()) is not None:
+            self._source.tell(decision)

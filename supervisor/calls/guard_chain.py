@@ -41,6 +41,8 @@ DENIABLE = frozenset(DEFAULT_REASONS)
 """Events that a guard can block. The others have happened."""
 REPLACEABLE = frozenset({"assistant_message", "user_prompt"})
 """Events whose text a guard may replace."""
+BEFORE_AGENT_START = "before_agent_start"
+"""Guards may replace the system prompt. They cannot block this event, and are asked one after another."""
 EXPLAINABLE = frozenset({"session_start", "user_prompt", "tool_call", "tool_result"})
 """Events to which a guard may add context for the model."""
 CONTEXT_LENGTH = 64 * 1024
@@ -55,6 +57,8 @@ REASON_LENGTH = 10_000
 """Maximum number of characters of the reason of a block."""
 ARGS_LIMIT = 1024 * 1024
 """Maximum of rewritten arguments in bytes. A model writes fewer, and each MiB can take 50 ms to read."""
+SYSTEM_PROMPT_LIMIT = 1024 * 1024
+"""Maximum of a system prompt of a guard in bytes of JSON text. Source: zot's docs/extensions.md."""
 
 
 class MissingVerdict(msgspec.Struct, frozen=True):
@@ -88,6 +92,8 @@ class Judgement(msgspec.Struct, frozen=True):
     remarks: tuple[Remark, ...] = ()
     contexts: tuple[str, ...] = ()
     """Texts of guards for the model, in guard order."""
+    was_asked: bool = False
+    """Whether a guard wanted a person to decide, and the user lets such events pass."""
     error_handling: ErrorHandling | None = None
     """The last one that a guard has named; None if none has."""
     handled_by: str = ""
@@ -96,6 +102,8 @@ class Judgement(msgspec.Struct, frozen=True):
     """The largest one that a guard has named."""
     session_summary: str = ""
     """The summary of the last guard that wrote one."""
+    system_prompt: str | None = None
+    """The new system prompt; None if unchanged."""
 
     @property
     def additional_context(self) -> str:
@@ -151,6 +159,9 @@ def allowed_part(event: str, verdict: GuardVerdict) -> GuardVerdict:
             if not isinstance(value, dict):
                 return GuardVerdict(VerdictKind.NO_VERDICT, "modified_args is not a JSON object")
             args = text
+    prompt = verdict.system_prompt if event == BEFORE_AGENT_START else None
+    if prompt is not None and len(msgspec.json.encode(prompt)) > SYSTEM_PROMPT_LIMIT:
+        return GuardVerdict(VerdictKind.NO_VERDICT, f"system_prompt has more than {SYSTEM_PROMPT_LIMIT} bytes")
     is_error = event == "error"
     left = GuardVerdict(
         VerdictKind.ASK if asks else VerdictKind.ALLOW,
@@ -163,6 +174,7 @@ def allowed_part(event: str, verdict: GuardVerdict) -> GuardVerdict:
         retry_count=max(0, min(RETRIES_LIMIT, verdict.retry_count)) if is_error else 0,
         notification=verdict.notification if is_error else "",
         session_summary=_cut(verdict.session_summary, SUMMARY_LENGTH) if event == "session_end" else "",
+        system_prompt=prompt,
     )
     return ALLOW if left == ALLOW else left
 
@@ -196,6 +208,8 @@ def fold(
 
 def _with_outputs(judgement: Judgement, extension: str, verdict: GuardVerdict) -> Judgement:
     changed: dict[str, Any] = {}
+    if verdict.kind is VerdictKind.ASK:
+        changed["was_asked"] = True
     if verdict.reason:
         changed["remarks"] = (*judgement.remarks, Remark(extension, one_line(verdict.reason, REMARK_LENGTH)))
     if verdict.modified_args is not None:
@@ -211,6 +225,8 @@ def _with_outputs(judgement: Judgement, extension: str, verdict: GuardVerdict) -
         changed["retry_count"] = max(judgement.retry_count, verdict.retry_count)
     if verdict.session_summary:
         changed["session_summary"] = verdict.session_summary
+    if verdict.system_prompt is not None:
+        changed["system_prompt"] = verdict.system_prompt
     return replace(judgement, **changed) if changed else judgement
 
 
@@ -223,6 +239,7 @@ def rewrite_event(event: Event, verdict: GuardVerdict) -> Event:
         text=event.text if verdict.replace_text is None else verdict.replace_text,
         is_error=event.is_error if result is None or result.is_error is None else result.is_error,
         content=event.content if result is None else result.content,
+        system_prompt=event.system_prompt if verdict.system_prompt is None else verdict.system_prompt,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.calls.guard_chain import DENIABLE, UNTOUCHED, Judgement, fold, rounds_of
+from supervisor.calls.guard_chain import BEFORE_AGENT_START, DENIABLE, UNTOUCHED, Judgement, fold, rounds_of
 from wire import frames
 from wire.dialects.base import HOOK_POINTS
 from wire.dialects.verdict import GuardVerdict, VerdictKind
@@ -55,10 +55,18 @@ class Guards:
             self._by_event = {name: self._rounds_now(name) for name in HOOK_POINTS}
         return self._by_event[event]
 
-    def _rounds_now(self, event: str) -> tuple[tuple[Extension, ...], ...]:
-        guards = [extension for extension in self._extensions if event in extension.guards]
+    def rounds_about(self, event: Event) -> tuple[tuple[Extension, ...], ...]:
+        """As `rounds`, without the extension that makes the call in question: it may wait for the call's result."""
+        if event.origin_extension is None:
+            return self.rounds(event.event)
+        return self._rounds_now(event.event, event.origin_extension)
+
+    def _rounds_now(self, event: str, besides: str = "") -> tuple[tuple[Extension, ...], ...]:
+        guards = [each for each in self._extensions if event in each.guards and each.name != besides]
         if event in DENIABLE:
             return rounds_of(guards)
+        if event == BEFORE_AGENT_START:  # each sees the prompt of the one before, also if it is independent
+            return tuple((guard,) for guard in guards)
         return (tuple(guards),) if guards else ()  # no guard can change a past event: one round
 
     def of(self, event: str) -> list[Extension]:
@@ -139,7 +147,8 @@ class Guards:
     # --- verdicts -------------------------------------------------------------------------------------------
 
     def report(self, event: Event, verdicts: Sequence[tuple[Extension, GuardVerdict]]) -> None:
-        """Counts verdicts that are more than a plain allow, and tells the user of them."""
+        """Counts verdicts that are more than a plain allow, and tells the user of them. `event` is as the guards saw
+        it."""
         for extension, verdict in verdicts:
             if verdict.kind is VerdictKind.DENY:
                 extension.account.blocks += 1
@@ -178,6 +187,10 @@ def _report_outputs(extension: Extension, event: Event, verdict: GuardVerdict) -
         extension.notices.note(frames.Notify("warn", verdict.notification))
     if verdict.session_summary:
         tell("summary", f"sums up the session: {verdict.session_summary}")
+    if verdict.system_prompt not in (None, event.system_prompt):
+        after, before = len(verdict.system_prompt or ""), len(event.system_prompt or "")
+        deed = f"replaced the system prompt ({after:,} characters, {before:,} before)"
+        tell("system_prompt", deed if after else f"removed the system prompt ({before:,} characters)")
 
 
 def _subject(event: Event) -> str:
@@ -206,7 +219,9 @@ def _deed(event: Event) -> str:
 
 
 def _missing_verdict_line(event: str, reason: str, deny: bool) -> str:
-    if event not in DENIABLE:
+    if event == BEFORE_AGENT_START:
+        effect = "the system prompt stays as it was"
+    elif event not in DENIABLE:
         effect = "nothing depends on it"
     elif deny:
         effect = "denied"

@@ -57,6 +57,10 @@ class RequestInFlight:
         for requests, pending, *_ in list(self._awaited.values()):
             requests.cancel(pending, reason)
 
+    def waits_for(self, requests: PendingRequests) -> bool:
+        """Whether it waits for an answer of this worker."""
+        return any(asked is requests for asked, *_ in self._awaited.values())
+
     def _await(
         self, requests: PendingRequests, pending: Pending, timeout_s: float, then: Callable[[Pending], None]
     ) -> None:

@@ -110,8 +110,8 @@ class ToolCallInFlight(RequestInFlight):
     tool's schema, the call fails and is not sent; if they cannot be checked, it is sent unchecked, as zot does. If the
     worker dies, the call is made once more if the tool allows a retry and another worker is up.
 
-    `tool_id` is the id of the call in events. The check has its own time limit. The time limit of the tool begins when
-    the call is sent."""
+    `tool_id` is the id of the call in events; `around` are the tools of the calls for which it is made. The check
+    has its own time limit. The time limit of the tool begins when the call is sent."""
 
     def __init__(
         self,
@@ -122,9 +122,14 @@ class ToolCallInFlight(RequestInFlight):
         done: Callable[[ToolAnswer], None],
         on_progress: Callable[[str], None] | None = None,
         tool_id: str = "",
+        around: tuple[str, ...] = (),
     ) -> None:
         super().__init__(loop)
-        self._tool_id = tool_id
+        self.tool_id = tool_id
+        self.chain = (*around, owned.tool.name)
+        """The tools of the calls for which it is made, outermost first, and its own."""
+        self.nested: dict[object, Callable[[str], None]] | None = None
+        """Ends each call that is made for this one, with a reason; None if none was made."""
         self._on_progress = on_progress
         self._owned = owned
         self._args = args
@@ -172,12 +177,15 @@ class ToolCallInFlight(RequestInFlight):
 
     def _call(self, worker: Worker, *, may_retry: bool) -> None:
         requests, patience_s = worker.requests, self._owned.patience_s
-        pending = requests.call(self._owned.tool.name, self._args, patience_s, self._tool_id)
+        pending = requests.call(self._owned.tool.name, self._args, patience_s, self.tool_id)
+        pending.call = self
         pending.on_progress = self._on_progress
         self._await(requests, pending, patience_s, partial(self._ended, worker, may_retry))
 
     def _ended(self, worker: Worker, may_retry: bool, pending: Pending) -> None:
         """Hands on the answer of this worker, or calls the tool once more in another one."""
+        if self.nested is not None:
+            self._end_nested(pending)
         other = second_worker(self._owned, worker, pending) if may_retry else None
         if other is None:
             self._done(_report(self._owned, pending))
@@ -185,3 +193,10 @@ class ToolCallInFlight(RequestInFlight):
             self._done(Answer(None, Failure.CANCELLED, self._cancelled))
         else:
             self._call(other, may_retry=False)
+
+    def _end_nested(self, pending: Pending) -> None:
+        """Ends the calls that the extension has made for this one."""
+        ending = "has ended" if pending.failure is None else f"was given up: {pending.reason}"
+        nested, self.nested = self.nested or {}, None
+        for end in nested.values():
+            end(f"the call of {self._owned.tool.name} for which it was made {ending}")

@@ -111,9 +111,9 @@ class VerdictRequests:
         if len(cancellations := self._guards.cancellations) > before:
             chain.cancel(cancellations[-1])
             return
-        event = chain.event.event
-        if news := chain.answered(guard, verdict_of(event, pending)):
-            self._guards.report(chain.event, news)
+        event = chain.event
+        if news := chain.answered(guard, verdict_of(event.event, pending)):
+            self._guards.report(event, news)
 
     def _judge_starts(self, event: str) -> Judgement:
         """Waits for the extensions that are still starting and may guard this event. Returns the judgement with which
@@ -157,7 +157,7 @@ class VerdictInFlight(RequestInFlight):
         if self._cancel_reason is None and guards.must_wait(event):
             guards.call_at_change(event, self._begin)
             return
-        self._chain = GuardChain(self._event, guards.rounds(event), guards.judge_unstarted(event))
+        self._chain = GuardChain(self._event, guards.rounds_about(self._event), guards.judge_unstarted(event))
         self._ask(self._chain)
 
     @property
@@ -180,7 +180,7 @@ class VerdictInFlight(RequestInFlight):
         if chain.asked is not asked:
             return  # the round has ended without this answer
         if self._cancel_reason is None:
-            name = self._event.event
-            self._guards.report(self._event, chain.answered(guard, verdict_of(name, pending)))
+            event = chain.event
+            self._guards.report(event, chain.answered(guard, verdict_of(event.event, pending)))
         if self._cancel_reason is not None or chain.asked is not asked:
             self._ask(chain)

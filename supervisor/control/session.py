@@ -188,6 +188,7 @@ class OpenRequest:
                 error_handling=judgement.error_handling,
                 retry_count=judgement.retry_count or None,
                 session_summary=judgement.session_summary or None,
+                system_prompt=judgement.system_prompt,
             ),
         )
 

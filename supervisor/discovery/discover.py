@@ -17,7 +17,7 @@ from supervisor.discovery.skipped_extension import SkipCause, SkippedExtension, 
 from supervisor.discovery.steps import finish
 from supervisor.home.copilot_folders import PROGRAM, copilot_folder_of, copilot_folders_of_user, is_for_copilot
 from supervisor.home.safe_files import is_staging, read_file
-from wire.manifest import FILE, Manifest, ManifestError, parse_manifest
+from wire.manifest import FILE, THEMES, Manifest, ManifestError, parse_manifest
 from wire.text import valid_text
 
 if TYPE_CHECKING:
@@ -40,6 +40,15 @@ class Discovery(msgspec.Struct, frozen=True):
     found: tuple[FoundExtension, ...]
     """Sorted in the order in which guards are asked."""
     skipped: tuple[SkippedExtension, ...]
+    without_program: tuple[FoundExtension, ...] = ()
+    """Extensions with skills or a theme, and no program. They may be used, and there is nothing to start."""
+
+    @property
+    def usable(self) -> tuple[FoundExtension, ...]:
+        """All extensions whose skills count, in the order of their precedence."""
+        return tuple(
+            sorted((*self.found, *self.without_program), key=lambda each: (each.scope, each.position, each.folder.name))
+        )
 
 
 class Admit(Protocol):
@@ -132,15 +141,20 @@ def discovery_steps(
             skipped.append(SkippedExtension(each.place, lacks, each.kind, is_named=is_named, may_be_needed=needed))
         else:
             found[manifest.name] = admitted
-    return Discovery(tuple(sorted(found.values(), key=lambda extension: extension.order)), tuple(skipped))
+    in_order = sorted(found.values(), key=lambda extension: extension.order)
+    return Discovery(
+        tuple(each for each in in_order if not each.manifest.without_program),
+        tuple(skipped),
+        tuple(each for each in in_order if each.manifest.without_program),
+    )
 
 
 def add_missing(discovery: Discovery, copy: ProjectCopy) -> Discovery:
     """For a run in a copy of a project: adds, as skipped, each enabled extension of the original that is not in the
     copy, or that a run needs and that is not found there, since a link led out of the project or `setup` changed it."""
     original = Path(copy.original)
-    taken = {each.manifest.name for each in discovery.found if each.scope < Scope.PROJECT}
-    settled = {each.place for each in discovery.found}
+    taken = {each.manifest.name for each in discovery.usable if each.scope < Scope.PROJECT}
+    settled = {each.place for each in discovery.usable}
     agreed = (SkipCause.ITSELF, SkipCause.NAME_TAKEN)
     settled |= {each.folder for each in discovery.skipped if each.why_needed or each.why.cause in agreed}
     skipped = {each.folder: each for each in discovery.skipped if each.folder not in settled}
@@ -158,7 +172,7 @@ def add_missing(discovery: Discovery, copy: ProjectCopy) -> Discovery:
         )
         skipped[place] = SkippedExtension(place, why, each.kind, may_be_needed=needed, mcp_file=each.mcp_file)
     settled_too = [each for each in discovery.skipped if each.folder in settled]
-    return Discovery(discovery.found, (*settled_too, *skipped.values()))
+    return replace(discovery, skipped=(*settled_too, *skipped.values()))
 
 
 def _is_of_user(skipped: SkippedExtension, home: Path | None) -> bool:
@@ -314,16 +328,20 @@ def read_manifest(folder: Path, name: str = "") -> Manifest:
         failed = ManifestError(f"read manifest: {what}")
         failed.may_be_needed = True
         raise failed from None
-    try:
-        return _copilot_manifest(folder, text, name) if is_for_copilot(folder.parent) else parse_manifest(text)
-    except ManifestError:
-        if is_for_copilot(folder.parent) or not os.path.lexists(folder / PROGRAM):
-            raise
-        from supervisor.discovery.copilot.manifest import has_no_exec
+    if is_for_copilot(folder.parent) or (os.path.lexists(folder / PROGRAM) and _has_no_exec(text)):
+        return _copilot_manifest(folder, text, name)
+    return parse_manifest(text, has_theme=has_theme(folder))
 
-        if not has_no_exec(text):
-            raise
-    return _copilot_manifest(folder, text, name)
+
+def has_theme(folder: Path) -> bool:
+    """Whether the folder has a theme for zot's terminal."""
+    return any(os.path.exists(folder / path) for path in THEMES)
+
+
+def _has_no_exec(text: bytes) -> bool:
+    from supervisor.discovery.copilot.manifest import has_no_exec
+
+    return has_no_exec(text)
 
 
 def _copilot_manifest(folder: Path, text: bytes | None, name: str) -> Manifest:

@@ -177,6 +177,8 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
     @property
     def argv(self) -> list[str]:
+        if not (self.command or self.manifest.exec):
+            return []
         return [self.program, *(self.command[1:] if self.command else self.manifest.args or ())]
 
     @property

@@ -33,13 +33,14 @@ REMARKS_PER_SECOND = 20.0
 
 NoticeKind = Literal[
     "started", "exited", "restarted", "reloaded", "failed", "blocked", "no_verdict", "limit", "late", "warning",
-    "remark", "asked", "context", "error_handling", "summary",
+    "remark", "asked", "context", "error_handling", "summary", "system_prompt",
 ]  # fmt: skip
 RECORDED_ONLY = frozenset({"started", "remark", "context", "summary"})
 """Kinds of notices for records and clients only: stderr does not show them."""
 EventLevel = Literal["debug", "info", "warning", "error"]
 _NOTICE_LEVELS: dict[str, EventLevel] = {
-    "started": "debug", "remark": "debug", "restarted": "info", "reloaded": "info", "failed": "error",
+    "started": "debug", "remark": "debug", "restarted": "info", "reloaded": "info", "system_prompt": "info",
+    "failed": "error",
 }  # fmt: skip
 _NOTE_LEVELS: dict[str, EventLevel] = {"debug": "debug", "warn": "warning", "warning": "warning", "error": "error"}
 WHOLE = frozenset({"blocked", "asked"})

@@ -18,7 +18,7 @@ from supervisor.process.exit_cause import LastWords
 from supervisor.process.stop_policy import Patience
 from supervisor.registry.worker_registry import Registry
 from wire import frames
-from wire.dialects.base import GuardAnswer, HostCalled, Instructions, Message
+from wire.dialects.base import GuardAnswer, HostCallCancelled, HostCalled, Instructions, Message
 
 if TYPE_CHECKING:
     import signal
@@ -164,6 +164,7 @@ class Worker:
             frames.ShutdownAck: self._on_shutdown_ack,
             Instructions: self._on_instructions,
             HostCalled: self._on_host_called,
+            HostCallCancelled: self.channel.host_calls.cancelled,
             frames.Malformed: self.channel.on_malformed,
             **dict.fromkeys((frames.ClearNotes, frames.PanelRender, frames.PanelClosed), self._on_show),
         }
@@ -230,7 +231,7 @@ class Worker:
         self.said_hello = hello
         self.registry.claimed = frozenset(self.claimed)
         self.can_ping = "ping" in (hello.capabilities or ())
-        self.requests.accepts_cancel = "cancel" in (hello.capabilities or ())
+        self.requests.note_capabilities(hello.capabilities or ())
         self.channel.handlers.update(self._handlers_once_greeted())
         self._move(Trigger.HELLO)
         if self._host is not None:

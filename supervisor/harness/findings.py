@@ -24,6 +24,7 @@ from wire.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.harness.checkup import CheckupResult
     from wire.lenient_json import Place
     from wire.settings.manifest_faults import ManifestFault
@@ -70,9 +71,10 @@ def worst(findings: Sequence[Finding]) -> FindingLevel:
     return max((finding.level for finding in findings), key=order.index, default=FindingLevel.OK)
 
 
-def judge_manifest(text: bytes) -> list[Finding]:
-    """A finding about each fault of an unusable manifest; empty if a host can use it."""
-    return [_manifest_fault(fault) for fault in all_faults(text)]
+def judge_manifest(text: bytes, *, has_theme: bool = False) -> list[Finding]:
+    """A finding about each fault of an unusable manifest; empty if a host can use it. `has_theme`: as in
+    `parse_manifest`."""
+    return [_manifest_fault(fault) for fault in all_faults(text, has_theme=has_theme)]
 
 
 def _manifest_fault(fault: ManifestFault) -> Finding:
@@ -86,7 +88,7 @@ def _manifest_fault(fault: ManifestFault) -> Finding:
 def judge(result: CheckupResult) -> list[Finding]:
     """Findings about one extension, from its manifest to its end."""
     return [
-        *_unknown_fields(result),
+        *judge_remark(result.found),
         *_start(result),
         *_registrations(result),
         *_stdout(result),
@@ -95,10 +97,10 @@ def judge(result: CheckupResult) -> list[Finding]:
     ]
 
 
-def _unknown_fields(result: CheckupResult) -> Iterator[Finding]:
-    if remark := result.found.manifest.remark:
-        kind = result.found.kind
-        yield Finding(FindingLevel.WARN, kind.described_in, remark, kind.fields_advice)
+def judge_remark(found: FoundExtension) -> Iterator[Finding]:
+    """A finding about the unknown fields of a manifest."""
+    if remark := found.manifest.remark:
+        yield Finding(FindingLevel.WARN, found.kind.described_in, remark, found.kind.fields_advice)
 
 
 def _start(result: CheckupResult) -> Iterator[Finding]:

@@ -96,19 +96,22 @@ class Harness:
         paths: ScriptPaths | None = None,
         *,
         greets: bool = True,
+        leaves_calls: bool = False,
         on_said: Callable[[RecordedLine], None] | None = None,
         on_stderr: Callable[[str], None] | None = None,
         on_exit: Callable[[ExitStatus], None] | None = None,
     ) -> RecordedProcess:
         """Starts the extension in its own folder, with those limits of its manifest that the kernel enforces. Answers
-        its hello with `paths`, by default of `prepare`; without `greets` a script does. Raises `SpawnError`."""
+        its hello with `paths`, by default of `prepare`; without `greets` a script does. `leaves_calls`: see
+        `RecordedProcess`. Raises `SpawnError`."""
         env = extension_environment(found, self._config, os.environ)
         env |= {**session_environment(found, SESSION), TOKEN: self._token, EXTENSION: found.manifest.name}
         argv = launch(found.argv, Confinement.of(found.manifest.limits), cwd=found.working_folder, env=env)
         paths = paths or self.prepare(found)
         process = RecordedProcess(
-            self.loop, found, paths, greets=greets, on_said=on_said, on_stderr=on_stderr, on_exit=on_exit
-        )
+            self.loop, found, paths, greets=greets, leaves_calls=leaves_calls, on_said=on_said, on_stderr=on_stderr,
+            on_exit=on_exit,
+        )  # fmt: skip
         if not process.start(lambda: argv, env, found.working_folder, process.hello_s):
             raise SpawnError(process.failure)
         self.processes.append(process)

@@ -18,9 +18,10 @@ from supervisor.extension.process_worker import ProcessWorker
 from supervisor.extension.restart import EndCause
 from supervisor.harness.messages import HOST, host_info
 from supervisor.harness.script import Side
-from supervisor.registry.worker_registry import Registry
+from supervisor.registry.worker_registry import UNKNOWN_EVENT, Registry
 from wire import frames
 from wire.dialects.base import Setup, Warned
+from wire.dialects.host_calls import CallTool
 from wire.dialects.table import find_dialect
 from wire.framing import DEFAULT_FRAME_LIMIT, Line, Oversize
 from wire.lenient_json import UNREADABLE
@@ -97,7 +98,8 @@ class RecordedProcess(ProcessWorker):
     generation and is its own owner. A `Harness` starts and ends it.
 
     Calls `on_said` for each line in either direction, `on_stderr` for each line on standard error, and `on_exit` once.
-    Without `greets` a script answers the hello, and the phase of the handshake means nothing.
+    Without `greets` a script answers the hello, and the phase of the handshake means nothing. With `leaves_calls` its
+    calls of tools are answered by `say`.
     """
 
     def __init__(
@@ -107,6 +109,7 @@ class RecordedProcess(ProcessWorker):
         paths: ScriptPaths,
         *,
         greets: bool = True,
+        leaves_calls: bool = False,
         on_said: Callable[[RecordedLine], None] | None = None,
         on_stderr: Callable[[str], None] | None = None,
         on_exit: Callable[[ExitStatus], None] | None = None,
@@ -142,6 +145,7 @@ class RecordedProcess(ProcessWorker):
         self.has_acked = False
         self.hello_s = self.timeouts.hello or found.default_hello_s
         self.registry = Registry(loop, dialect, self._on_warning, self.remarks.append)
+        self._leaves_calls = leaves_calls
         self._on_said = on_said
         self._on_exit_seen = on_exit
 
@@ -211,7 +215,10 @@ class RecordedProcess(ProcessWorker):
         self._on_warning(warned.key, warned.text)
 
     def _on_warning(self, key: str, text: str) -> None:
-        self.warnings.setdefault(key, text)
+        if not key.startswith(UNKNOWN_EVENT):
+            self.warnings.setdefault(key, text)
+        elif text not in self.remarks:
+            self.remarks.append(text)
 
     def refusal(self, worker: Worker) -> str:  # noqa: ARG002
         return ""
@@ -242,7 +249,10 @@ class RecordedProcess(ProcessWorker):
     def timed_out(self, worker: Worker) -> None: ...
 
     def called(self, call: HostCall, answer: HostCallAnswer) -> None:
-        refuse_all(call, answer)
+        if self._leaves_calls and isinstance(call, CallTool):
+            answer.on_end = _ignore_end
+        else:
+            refuse_all(call, answer)
 
     # --- its end ------------------------------------------------------------------------------------------
 
@@ -294,7 +304,11 @@ class _WriterTap:
 def decode_line(line: Line | Oversize, messages: Sequence[Message], now: float) -> RecordedLine:
     """Decodes a line of an extension to JSON for the comparison. `messages` are the ones that a host reads in it."""
     judged = messages[0] if messages else None
-    fault = judged.reason if isinstance(judged, frames.Malformed) else ""
+    fault = ""
+    if isinstance(judged, frames.Malformed):
+        fault = judged.reason
+    elif isinstance(judged, Warned) and judged.key == "call_tool":
+        fault = judged.text
     if isinstance(line, Oversize):
         return RecordedLine(Side.EXTENSION, None, now, fault, _cut(line.prefix), judged)
     if (frame := object_in(line)) is None:
@@ -317,6 +331,10 @@ def _cut(line: Line) -> str:
 
 def _ignore(_kind: str, _text: str) -> None:
     """Drops a notice or a note: the recorded lines have its content."""
+
+
+def _ignore_end(_reason: str) -> None:
+    """Leaves the answer to a cancelled call to the script, too."""
 
 
 class _StderrLines(ExtensionLog):

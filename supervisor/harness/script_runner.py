@@ -101,7 +101,7 @@ class _ScriptRun:
             try:
                 lay(self._script.about.project, self._script.folder, Path(self._places.cwd))
                 greets = not self._script.has_handshake
-                self._process = self._harness.start(self._found, self._places, greets=greets)
+                self._process = self._harness.start(self._found, self._places, greets=greets, leaves_calls=True)
             except (SpawnError, FixtureError) as error:
                 raise _FailedError(ScriptFailure(str(error))) from None
             except OSError as error:
@@ -229,9 +229,19 @@ class _ScriptRun:
         if (answer := answer_to(self._places.fill(step.frame))) is None:
             self._harness.until_quiet(process, self._wait_s)
             return
-        if not self._harness.wait(lambda: _has_answer(process, before, answer) or not process.is_running, self._wait_s):
+
+        def waits() -> bool:
+            """Whether it waits for the next line of the host itself."""
+            return any(line.type == "call_tool" for line in process.heard[before:])
+
+        def is_done() -> bool:
+            return _has_answer(process, before, answer) or waits() or not process.is_running
+
+        if not self._harness.wait(is_done, self._wait_s):
             raise _FailedError(ScriptFailure(f"no {answer.type} within {self._wait_s:g} s", step))
-        if not _has_answer(process, before, answer):
+        if waits():
+            self._harness.until_quiet(process, self._wait_s)
+        elif not _has_answer(process, before, answer):
             raise _FailedError(ScriptFailure(self._gone(), step))
 
     # --- collecting ---------------------------------------------------------------------------------------
@@ -267,7 +277,7 @@ class _ScriptRun:
         )
         for answer in due:
             if not _has_answer(process, since, answer):
-                reason = self._gone() or f"no {answer.type} within {wait_s:g} s"
+                reason = self._gone() or f"no {answer.type} within {wait_s:g} s{_open_call(process)}"
                 raise _FailedError(ScriptFailure(reason, steps[0]))
         kinds = Counter(frame["type"] for frame in expected)
         self._harness.wait(
@@ -311,6 +321,16 @@ class _ScriptRun:
 
 def _has_answer(process: RecordedProcess, since: int, answer: ExpectedAnswer) -> bool:
     return any(line.frame is not None and answer.is_in(line.frame) for line in process.heard[since:])
+
+
+def _open_call(process: RecordedProcess) -> str:
+    """Says which call of a tool the extension waits for; empty if for none."""
+    calls = {str(line.frame.get("id")): line.frame for line in process.heard if line.frame and line.type == "call_tool"}
+    for line in process.said:
+        if line.frame is not None and (line.side, line.type) == (Side.HOST, "tool_result"):
+            calls.pop(str(line.frame.get("id")), None)
+    name = next((frame.get("name") for frame in calls.values()), None)
+    return "" if name is None else f": it has called {name}, and the script has no tool_result of the host"
 
 
 def exit_fault(process: RecordedProcess, expected: int = 0) -> str:

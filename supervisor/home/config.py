@@ -32,8 +32,8 @@ class Config(msgspec.Struct, frozen=True, dict=True):
     """The model, for runs without `--model`. A replayed run takes that of its recording. Default: the newest Sonnet
     that this program knows."""
     reasoning: str | None = None
-    """How much the model may think, for runs without `--reasoning`: `low`, `medium` or `high`; any other text means no
-    thinking, as in zot. A replayed run ignores it. Default: no thinking."""
+    """How much the model may think, for runs without `--reasoning`: a level of that flag; any other text counts as
+    unset. A replayed run ignores it. Default: as the model does by itself."""
     auto_compact_threshold: Annotated[int, msgspec.Meta(ge=0, le=100)] | None = None
     """The percent of the model's window at which a conversation is compacted before its next request; 0: only after a
     request that was too long. `--auto-compact` and `--no-auto-compact` count more. Default: 85."""

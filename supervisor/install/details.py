@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.discovery.environment import given_secrets, policy_of, withheld_secrets
 from supervisor.discovery.kind import ExtensionKind
+from supervisor.discovery.skill_files import skill_files
 from supervisor.install import data, tree
 from supervisor.install.installed_extension import judge_trust
 
@@ -86,14 +87,17 @@ def details(extension: InstalledExtension, home: Path, config: Config, environ: 
 
 
 def command_line(found: FoundExtension) -> str:
-    """Returns the command line, quoted for a shell."""
-    return shlex.join(found.shown)
+    """Returns the command line, quoted for a shell; of an extension without a program its kind."""
+    return found.manifest.without_program or shlex.join(found.shown)
 
 
 def start_warnings(found: FoundExtension, home: Path) -> list[str]:
-    """Returns the unknown fields of the extension's manifest, and why its program cannot be started now. These are only
-    warnings: the program may have to be built first."""
+    """Returns the unknown fields of the extension's manifest, the faults of its `skills`, and why its program cannot be
+    started now. These are only warnings: the program may have to be built first."""
     remarks = [found.manifest.remark] if found.manifest.remark else []
+    remarks += skill_files(found).faults
+    if found.manifest.without_program:
+        return remarks
     if found.kind is not ExtensionKind.COPILOT:
         return [*remarks, *_program_warnings(found)]
     from supervisor.discovery.copilot.preparation import prepare

@@ -37,6 +37,8 @@ class Pending(msgspec.Struct, eq=False):
     """Called with each progress text that the extension sends."""
     progressed_at: float | None = None
     """Time of its last progress report; None if progress does not move the deadline."""
+    call: Any = None
+    """The `ToolCallInFlight` that waits for it; None if none does."""
     what: str | None = None
     """The tool, or the command with its slash; None for a verdict. For a tool or a command the extension is told when
     the caller stops waiting."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor import queries
-from supervisor.calls.extension_calls import ExtensionCalls
 from supervisor.calls.request_in_flight import ENDED
+from supervisor.calls.tool_source import ExtensionToolSource
 from supervisor.mcp_server.source import StartingSource
 from wire import frames
 from wire.dialects.table import find_dialect
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
 
 
-class SupervisorSource(StartingSource, ExtensionCalls):
+class SupervisorSource(StartingSource, ExtensionToolSource):
     """`start` must be called when the host has started its extensions."""
 
     def __init__(self, supervisor: Supervisor) -> None:
         super().__init__(supervisor.loop)
-        ExtensionCalls.__init__(self, supervisor)
+        ExtensionToolSource.__init__(self, supervisor)
         self._supervisor = supervisor
 
     def start(self) -> None:

@@ -102,6 +102,7 @@ EXTENSION = (
     _extension("received_bytes", "counter", "bytes", "Bytes that it sent.", lambda ext: ext.bytes_in),
     _extension("sent_bytes", "counter", "bytes", "Bytes sent to it.", lambda ext: ext.bytes_out),
     _extension("calls", "counter", "", "Requests for an answer.", lambda ext: ext.calls),
+    _extension("calls_made", "counter", "", "Calls of tools made through the host.", lambda ext: ext.calls_made),
     _extension("errors", "counter", "", "Requests that failed.", lambda ext: ext.errors),
     _extension("timeouts", "counter", "", "Requests without an answer in time.", lambda ext: ext.timeouts),
     _extension("blocks", "counter", "", "Verdicts by which it blocked something.", lambda ext: ext.blocks),

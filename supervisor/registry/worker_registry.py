@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -21,7 +20,7 @@ from supervisor.registry.registration import (
     judge_output_schema,
     judge_tool,
 )
-from wire.suggestions import command_key
+from wire.suggestions import command_key, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,8 +37,10 @@ OVERHEAD = 512
 REGISTERED_LIMIT = 2 * 1024 * 1024
 """Maximum of bytes of schemas and characters of descriptions that are registered at one time: a schema takes ten times
 as much memory as text, and the tools are part of every request to the model."""
-UNKNOWN_NAMED = 10
-"""Maximum number of unknown events of one subscription that the log names."""
+UNKNOWN_EVENT = "event:"
+"""The beginning of the keys of warnings about unknown events: the registration is whole without them."""
+UNKNOWN_NAMED = 4
+"""Maximum number of unknown events of one subscription that are named, and as many to guard."""
 
 
 class Registry:
@@ -155,14 +156,24 @@ class Registry:
         return tuple(command.name for command in self.commands.values())
 
     def subscribe(self, frame: frames.Subscribe) -> None:
-        """Adds the offered events to `observes` and `guards`. Unknown events go to the log."""
-        for asked, offered, accepted in (
-            (frame.events or (), self._dialect.observable, self.observes),
-            (frame.intercept or (), self._dialect.guardable, self.guards),
+        """Adds the offered events to `observes` and `guards`. The user is told of the others."""
+        observable, guardable = self._dialect.observable, self._dialect.guardable
+        for deed, what, asked, offered, elsewhere, accepted in (
+            ("subscribed to", "does not send", frame.events or (), observable, guardable, self.observes),
+            ("wants to guard", "does not ask about", frame.intercept or (), guardable, observable, self.guards),
         ):
-            for name in islice((name for name in asked if name not in offered), UNKNOWN_NAMED):
-                self._remark(f"subscribed to {name[:80]!r}, which is not offered; ignored")
             accepted.update(offered.intersection(asked))
+            unknown = [name for name in dict.fromkeys(asked) if name not in offered]
+            for name in (each[:80] for each in unknown[:UNKNOWN_NAMED]):
+                if name in elsewhere:
+                    why = f"can only be {'observed' if offered is guardable else 'guarded'}"
+                else:
+                    hint = did_you_mean(name, offered)
+                    why = f"this host {what}{hint and f'; {hint}'}"
+                self._warn(f"{UNKNOWN_EVENT} {deed} {name}", f"{deed} {name!r}, which {why}")
+            if len(unknown) > UNKNOWN_NAMED:
+                others = len(unknown) - UNKNOWN_NAMED
+                self._warn(f"{UNKNOWN_EVENT} {deed}", f"{deed} {others:,} more events that this host {what}")
 
     def snapshot(self) -> Registry:
         """Returns a copy that later registrations do not change."""

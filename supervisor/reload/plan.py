@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from supervisor.discovery.discover import Discovery
 from supervisor.discovery.found_extension import Scope
 from supervisor.extension.program_worker import ONLY_ITS_PROGRAM
 from wire.manifest import Manifest, ManifestError
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from supervisor.discovery.discover import Discovery
     from supervisor.discovery.found_extension import FoundExtension
     from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.extension.extension import Extension
@@ -64,6 +64,7 @@ class Skip(msgspec.Struct, frozen=True):
     """True if it is skipped only until the user trusts it."""
 
 
+NO_PROGRAM = "its manifest has no exec now"
 Plan = Start | Replace | Stop | Keep | Skip
 
 
@@ -87,6 +88,8 @@ def plan_one(known: KnownExtension, read: Manifest | FoundExtension | ManifestEr
         return Replace(read) if read.manifest.is_enabled else Stop(f"it is disabled in {read.mcp_file}")
     if read.name != name:
         return Keep(_name_fault(name, read.name))
+    if read.without_program:
+        return Stop(NO_PROGRAM)
     if not read.is_enabled and known.found.scope is not Scope.EXPLICIT:
         return Stop("it is disabled in its manifest")
     new = replace(known.found, manifest=read, seal=None)
@@ -104,6 +107,7 @@ def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tupl
     by_name = {found.manifest.name: found for found in discovery.found}
     by_place = {found.place: found for found in discovery.found}
     skipped_by_folder = {skipped.folder: skipped for skipped in discovery.skipped}
+    without_program = {found.place for found in discovery.without_program}
     plans: list[tuple[str, Plan]] = []
     for extension in known:
         name, place = extension.found.manifest.name, extension.found.place
@@ -117,6 +121,7 @@ def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tupl
             gone = (
                 "its folder is gone" if extension.found.mcp_file is None else f"it is not in {extension.found.mcp_file}"
             )
+            gone = NO_PROGRAM if place in without_program else gone
             plans.append((name, Stop(gone if skipped is None else f"it is {skipped.reason}")))
     folders = {extension.found.place for extension in known}
     names = {extension.found.manifest.name for extension in known}
@@ -164,7 +169,7 @@ def plan_dialect(
     taken = [each.manifest.name for each in found if each.manifest.name in others]
     free = tuple(each for each in found if each.manifest.name not in others)
     plans: list[tuple[str, Plan]] = []
-    for name, plan in plan_all(mine, Discovery(free, tuple(skipped))):
+    for name, plan in plan_all(mine, replace(discovery, found=free, skipped=tuple(skipped))):
         if isinstance(plan, Stop) and name in held:
             plans.append((name, Keep(f"{plan.reason}, but {held[name]}: only a person may stop it")))
         else:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from supervisor.discovery.content.seal import Seal
-from supervisor.discovery.discover import Discovery
 from supervisor.discovery.skipped_extension import SkipCause, SkippedExtension, SkipReason
 from supervisor.discovery.steps import Allowance
 from supervisor.discovery.trust_rules import TrustState
@@ -22,6 +21,7 @@ from supervisor.discovery.trust_store import TrustStore, key_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from supervisor.discovery.discover import Discovery
     from supervisor.discovery.found_extension import FoundExtension, ProjectCopy
     from supervisor.discovery.steps import Steps
 
@@ -43,7 +43,7 @@ class StrictAdmission:
         for each in discovery.found:
             kept = (yield from self._remembered(each)) if self._is_judged(each) else each
             found.append(kept)
-        return Discovery(tuple(found), discovery.skipped)
+        return replace(discovery, found=tuple(found))
 
     def _remembered(self, found: FoundExtension) -> Steps[FoundExtension]:
         seal = found.seal
@@ -66,7 +66,7 @@ class StrictAdmission:
                 skipped.append(SkippedExtension(each.place, admitted, each.kind, untrusted=each))
             else:
                 found.append(admitted)
-        return Discovery(tuple(found), tuple(skipped))
+        return replace(discovery, found=tuple(found), skipped=tuple(skipped))
 
     def may_run(self, found: FoundExtension) -> Steps[FoundExtension | str]:
         """The new version with its seal, or why it may not run."""

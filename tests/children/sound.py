@@ -56,6 +56,17 @@ def blocker(voice, event, reason):
 
 
 @sound
+def prompter(voice, prompt, file):
+    """Replaces the system prompt, and notes each question in a file. argv: the new prompt, the file."""
+    voice.hello(intercept=["before_agent_start"])
+    voice.ready()
+    for request in voice.requests():
+        with open(file, "a", encoding="utf-8") as asked:
+            asked.write(json.dumps(request.args) + "\n")
+        voice.allow(request, system_prompt=prompt)
+
+
+@sound
 def rewriter(voice, name, mark):
     """Appends a mark to args.path or args.text of tool calls and to assistant messages. argv: name, mark."""
     voice.name = name

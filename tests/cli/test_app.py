@@ -29,7 +29,10 @@ from wire.exit_codes import Status
         (["host", "--stats-interval", "5"], "--stats-interval has no effect without --stats FILE"),
         (["help", "ext", "nope"], "(see zot ext --help)"),
         (["-p", "--tools", "read,bsh", "x"], "'bsh' is not one of read, write, edit, bash; did you mean 'bash'?"),
-        (["-p", "--reasoning", "hgh", "x"], "'hgh' is not one of 'low', 'medium', 'high'"),
+        (
+            ["-p", "--reasoning", "hgh", "x"],
+            "'hgh' is not one of 'off', 'minimum', 'low', 'medium', 'high', ",
+        ),
         (["-p", "--max-steps", "0", "x"], "'--max-steps': 0 is not in the range"),
         (["-p", "--max-steps", "two", "x"], "'--max-steps'"),
         (["-p", "--timeout", "0s", "x"], "'--timeout': '0s' leaves no time to run; leave it out for no limit"),

@@ -39,8 +39,15 @@ def test_tools_verdicts_and_events_for_two_clients_at_once(zot):
         assert (verdict.block, verdict.reason) == (True, "not today")
         question = frames.EventIntercept("w", "tool_call", tool_name="read", tool_args=RAW(b'{"path": "a"}'))
         assert other.ask(question, frames.InterceptResponse) == control.Verdict("w")
-        other.send(frames.Event("turn_start", step=7))
-        wait_until(lambda: b'"step":7' in seen.read_bytes())
+        other.send(frames.Event("turn_start", step=7, session_id="mine", cwd="/etc", sequence=900))
+        other.send(frames.Event("tool_confirmation_requested", tool_name="read"))
+        other.send(frames.Event("turn_start", step=8))
+        wait_until(lambda: b'"step":8' in seen.read_bytes())
+        told = [json.loads(line) for line in seen.read_bytes().splitlines()]
+        first, second = (frame for frame in told if frame.get("step") in (7, 8))
+        assert (first["cwd"], first["session_id"]) == (str(zot.cwd), second["session_id"])
+        assert first["session_id"] != "mine"
+        assert second["sequence"] == first["sequence"] + 2 < 10, "the host numbers events of all clients"
         other.close()
         assert host.stats()["echo"].calls >= 3
         assert host.call("echo", "still there") == "still there"

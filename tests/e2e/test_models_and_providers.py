@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.support.messages_server import text_reply, tool_reply
 from wire.exit_codes import Status
 
@@ -12,6 +14,33 @@ def write(zot, **files):
     zot.home.mkdir(exist_ok=True)
     for name, content in files.items():
         (zot.home / f"{name}.json").write_text(json.dumps(content))
+
+
+CLAMPED = "zot: --reasoning max: claude-haiku-4-5 has off, minimum, low, medium, high, xhigh; xhigh is used"
+
+
+@pytest.mark.parametrize(
+    ("flags", "config", "said"),
+    [
+        (
+            ("--reasoning", "max"),
+            {},
+            [CLAMPED],
+        ),
+        ((), {"reasoning": "max"}, []),
+        (("--reasoning", "xhigh"), {"reasoning": "off"}, []),
+    ],
+)
+def test_a_level_of_reasoning_is_asked_for_as_the_model_takes_it(zot, server, flags, config, said):
+    """The settings are for all models: that one has not a level is no news each time."""
+    write(zot, config=config)
+    server.add(text_reply("Done.", details={"thinking_tokens": 3}))
+    asks = ("--json", "--base-url", server.base_url, "-m", "claude-haiku-4-5", *flags, "go")
+    outcome = zot.run(*asks, env={"ANTHROPIC_API_KEY": "sk-ant"}).check(Status.OK)
+    assert outcome.warnings == said
+    (asked,) = server.requests
+    assert (asked.body["thinking"], asked.body["max_tokens"]) == ({"type": "enabled", "budget_tokens": 32_768}, 36_864)
+    assert (outcome.records[0].reasoning, outcome.result.usage.reasoning) == ((flags or ("", "max"))[1], 3)
 
 
 def test_models_json_gives_the_address_the_price_and_the_provider(zot, server):

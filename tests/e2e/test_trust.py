@@ -59,6 +59,25 @@ def test_a_trusted_extension_runs_until_a_file_changes(zot, blocker):
     assert said(run(zot, status=Status.BLOCKED)) == []
 
 
+def test_no_extension_of_an_untrusted_project_is_asked_for_the_system_prompt(zot):
+    """Once it is trusted it is; the recording, made without it, then differs, and the message says why."""
+    asked = zot.folder / "asked"
+    put(zot, "prompter", "You are mine.", str(asked), name="house")
+    run(zot)
+    assert not asked.exists()
+    assert zot.run("ext", "trust", "house").status == 0
+    outcome = run(zot, status=Status.ERROR)
+    (question,) = [json.loads(line) for line in asked.read_text().splitlines()]
+    before = len(question["system_prompt"])
+    line = f"replaced the system prompt (13 characters, {before:,} before)"
+    assert f"zot: extension house: {line}" in outcome.stderr.splitlines()
+    assert ("house", "system_prompt", line) in reports(outcome)
+    assert outcome.result.reason.splitlines()[1] == "system[0].text"
+    assert outcome.result.reason.splitlines()[-1] == (
+        "an extension has replaced the system prompt: run without it (--no-ext), or record with it"
+    )
+
+
 WRITES_ITS_STATE = """
 import pathlib, runpy, sys
 pathlib.Path("run.log").open("a").write("started\\n")

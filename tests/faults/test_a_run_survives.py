@@ -114,7 +114,7 @@ def test_an_extension_that_was_named_and_cannot_be_read_ends_the_run(tmp_path: P
     seen = observe(tmp_path, broken, batches=[[ECHO]])
     assert (seen.result.status, seen.result.exit_code) == ("required_extension", 9)
     assert "broken was named with --ext, and cannot be loaded: manifest: exec is required" in seen.result.reason
-    assert f"zot: extension load: {broken}: manifest: exec is required" in seen.stderr
+    assert f"zot: extension load: {broken}: manifest: exec is required, or skills, or a theme.json" in seen.stderr
     assert not seen.requests
 
 

@@ -101,7 +101,9 @@ ROWS = {
     "huge_line": Row(OVER, (OVER, "small"), (True, False), junk=1),
     "junk_in_calls": Row(JUNK, ("here", "here"), (False, False), junk=4),
     "floods_stdout": Row(JUNK, ("here",), (False,), junk=65536),
-    "unknown_messages": Row("", ("here", "here"), (False, False)),
+    "unknown_messages": Row(
+        ("'no_such_frame', which this host does not know; ignored", "", ""), ("here", "here"), (False, False)
+    ),
     "hangs": Row(f"failed: {NO_ANSWER}", (NO_ANSWER,), (True,), late=("tool_call",)),
     "deaf": Row(f"failed: {NO_ANSWER}", (NO_ANSWER,), (True,), late=("tool_call",), status="signal SIGTERM"),
     "closes_stdin": Row("stdin", ("it closed its stdin",), (True,), status="signal SIGTERM"),

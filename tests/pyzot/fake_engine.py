@@ -80,6 +80,8 @@ class Behaviour:
                     answer(request, **STATE)
                 case "set_model":
                     answer(request, model=request["model"])
+                case "set_reasoning":
+                    answer(request, reasoning=request["reasoning"], used="high")
                 case "clear":
                     answer(request)
                     while running:

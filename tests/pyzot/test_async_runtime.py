@@ -38,7 +38,11 @@ def test_every_call_can_be_awaited(start_async):
         await zot.set_messages(await zot.messages())
         await zot.clear()
         assert await zot.messages() == []
-        await zot.set_model((await zot.list_models())[0].id)
+        await zot.set_model("claude-haiku-4-5")
+        assert await zot.set_reasoning("max") == "xhigh"
+        assert (await zot.state()).reasoning == "max"
+        with pytest.raises(RefusedError, match=r"'hgih' is not one of .*; did you mean 'high'\?"):
+            await zot.set_reasoning("hgih")
         assert (await zot.tools(), await zot.commands(), await zot.stats())[1:] == ([], {})
         (skill,) = await zot.skills()
         assert (skill.name, skill.source, skill.allowed_tools) == ("write-zot-extension", "builtin", None)

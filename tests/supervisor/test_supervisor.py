@@ -35,7 +35,7 @@ def test_every_event_arrives_in_order_and_the_last_before_the_shutdown(host: Hos
     for number in range(3):
         host.add("recorder", tmp_path / f"{number}.jsonl", name=f"r{number}")
     host.start()
-    host.supervisor.begin_session()
+    host.supervisor.observers.begin_session()
     for step in range(500):
         host.supervisor.tell(Event("turn_start", step=step))
     assert host.stop() < 5
@@ -62,7 +62,8 @@ def test_only_what_was_subscribed_to_arrives(host: Host, tmp_path: Path):
         host.supervisor.tell(Event(event))
     host.stop()
     assert [frame["event"] for frame in recorded(tmp_path / "r")] == ["turn_end"]
-    assert "subscribed to 'no_such_event', which is not offered; ignored" in host.log("picky")
+    told = "subscribed to 'no_such_event', which this host does not send"
+    assert host.said_of("picky") == [("warning", told)]
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -75,8 +76,8 @@ def test_each_extension_is_told_of_the_session_once_also_if_it_is_late(host: Hos
         host.start()
     else:
         host.launch()
-    host.supervisor.begin_session()
-    host.supervisor.begin_session()
+    host.supervisor.observers.begin_session()
+    host.supervisor.observers.begin_session()
     host.supervisor.tell(Event("turn_start", step=1))
     host.until(lambda: all("session_start" in extension.observes for extension in host.supervisor.extensions))
     host.stop()

@@ -112,7 +112,8 @@ class CallingSession:
                 kind = VerdictKind.ALLOW if blocked is None else VerdictKind.DENY
                 return GuardAnswer(said["id"], GuardVerdict(kind, blocked or "", additional_context=context))
             case "done":
-                return frames.CommandResponse(said["id"], action="noop")
+                prompt = said.get("prompt")
+                return frames.CommandResponse(said["id"], action="prompt" if prompt else "noop", prompt=prompt)
             case "note":
                 return frames.Notify("info", said["text"])
             case "want":

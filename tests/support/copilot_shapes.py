@@ -121,6 +121,7 @@ class Usage(Shape):
     outputTokens: int  # noqa: N815
     cacheReadTokens: int  # noqa: N815
     cacheWriteTokens: int  # noqa: N815
+    reasoningTokens: int = 0  # noqa: N815
 
 
 class Abort(Shape):
@@ -290,6 +291,7 @@ class ModelUsage(Shape):
     outputTokens: int  # noqa: N815
     cacheReadTokens: int  # noqa: N815
     cacheWriteTokens: int  # noqa: N815
+    reasoningTokens: int = 0  # noqa: N815
 
 
 class ModelMetric(Shape):

@@ -18,6 +18,7 @@ from tests.support.host import source
 from tests.support.patience import PATIENCE_S
 from tests.support.scripted_model import ScriptedModel, says
 from wire import events
+from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -96,11 +97,13 @@ def observe(
     home: Path | None = None,
     failures: Sequence[dict[str, Any]] = (),
     end_within_s: float | None = None,
+    interrupt_at: type[events.Record] | None = None,
     **asked: Any,
 ) -> Observed:
     """Runs a prompt with the bad extensions beside the healthy one. Each turn calls the next batch of tools; when there
     are no more, the model answers. Before that come `failures`: the last lines of requests that fail, each after the
-    text "half". `hold` gives conditions by turn: the model says nothing in that turn before its condition holds."""
+    text "half". `hold` gives conditions by turn: the model says nothing in that turn before its condition holds. The
+    run is interrupted at the first record of the kind `interrupt_at`."""
     healthy = extension(place, "echo", name=HEALTHY)
     project = place / "project"
     project.mkdir()
@@ -118,13 +121,18 @@ def observe(
     failed = [[{"type": "text_delta", "delta": "half"}, failure] for failure in failures]
     model = ScriptedModel(*failed, *(says("", *made) for made in calls), otherwise=says("all done"))
     records: list[events.Record] = []
+
+    def interrupt(record: events.Record) -> None:
+        if interrupt_at is not None and isinstance(record, interrupt_at):
+            run.end(Status.INTERRUPTED, "enough")
+
     with open(place / "stderr", "w+b") as stderr:
         started = time.monotonic()
         run = Headless(
             prepared.options,
             version="test",
             make_provider=lambda _loop: model,
-            readers=(records.append,),
+            readers=(records.append, interrupt),
             stderr=stderr.fileno(),
             end_within_s=end_within_s,
         )

@@ -135,7 +135,7 @@ class Served:
         return [line["type"] for line in self.lines if line.get("prompt") == prompt]
 
 
-def serve(folder: Path, model: Any, script: Callable[[RpcClient], None], **given: Any) -> Served:
+def serve(folder: Path, model: Any, script: Callable[[RpcClient], None], /, **given: Any) -> Served:
     """Runs a server here, and the script of its client in a thread. After the script stdin ends; the rest of the output
     is read then. Raises what the script raises."""
     ours = {name: given.pop(name) for name in ("token", "drain_s", "stalled_s") if name in given}

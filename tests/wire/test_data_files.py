@@ -46,11 +46,28 @@ def test_which_files_an_entry_covers(entry, covered, left):
     assert [path for path in (*covered, *left) if manifest.is_data(path)] == covered
 
 
+@given(
+    st.sampled_from(NEVER_DATA).map(lambda name: name.replace("*", "-x")),
+    st.lists(st.tuples(st.integers(0, 30), st.sampled_from("\u200d\u00ad\ufe0f\u0301\u034f")), max_size=3),
+    st.sampled_from([str, str.upper, str.title]),
+    st.sampled_from(["", "lib/"]),
+    st.sampled_from(["", ".tmp"]),
+)
+def test_no_spelling_makes_data_of_what_runs(name, invisible, spell, folder, end):
+    for at, character in invisible:
+        name = name[:at] + character + name[at:]
+    everything = [f"{above}*{ending}" for above in ("", "lib/") for ending in (*ENDINGS, *map(str.upper, ENDINGS))]
+    for spelled in (spell(name), spell(name.replace("k", "\u212a").replace("s", "\u017f").replace("fi", "\ufb01"))):
+        assert not covers([*everything, f"{folder}{spelled}"], f"{folder}{spelled}{end}")
+
+
 WORDS = [
     ["x.json"],
     ["./X.json"],
     ["--config=lib/../x.json"],
     ["-cx.json"],
+    ["--config=/home/me/a/x.json"],
+    ["../a/x.json"],
     ["-c", "cd lib && python3 'x.json'"],
     ["-c", ". ./x.json; exec node main.js"],
     ["-c", "A=x.json;python3 $A"],

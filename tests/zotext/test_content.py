@@ -81,3 +81,21 @@ def test_images_from_bytes_and_files(tmp_path: Path):
         Image(b"<svg/>")
     with pytest.raises(FileNotFoundError):
         Image(tmp_path / "none.png")
+
+
+def test_markdown_is_text_that_a_screen_may_show_as_such(ext: Extension):
+    assert returns(ext, [Text("*a*", markdown=True), "b"]).content == [Text("*a*", markdown=True), Text("b")]
+    assert Text("a").as_json() == {"type": "text", "text": "a"}
+    assert (repr(Text("a")), repr(Text("a", markdown=True))) == ("Text('a')", "Text('a', markdown=True)")
+
+
+@pytest.mark.parametrize("activate", [[1], [None, "a"], [["a"]]])
+def test_names_of_tools_to_activate_are_texts(activate: Any):
+    with pytest.raises(TypeError, match="activate is a list of names of tools"):
+        Result("x", activate=activate)
+    assert Result("x", activate="one").activate == ["one"]
+
+
+def test_a_structured_result_that_json_cannot_hold_is_an_error(ext: Extension):
+    answer = returns(ext, Result("x", structured={1, 2}))
+    assert (answer.is_error, answer.text) == (True, "TypeError: Object of type set is not JSON serializable")

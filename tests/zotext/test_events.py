@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from zotext import EVENTS, Event, Extension, Text
 from zotext.testing import Harness
 
@@ -45,3 +47,56 @@ def test_every_event_can_be_handled(ext: Extension):
         for name in EVENTS:
             host.send_event(name)
     assert seen == list(EVENTS)
+
+
+RESULT = {"content": [{"type": "text", "text": "cut"}], "is_error": True, "truncated": True}
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("session_end", {"reason": "session_switch"}),
+        ("user_prompt_submit", {"text": "go", "queued": True, "image_count": 2}),
+        ("tool_confirmation_requested", {"tool_id": "1", "tool_name": "bash", "tool_preview": "ls"}),
+        (
+            "permission_decision",
+            {"tool_name": "bash", "decision": "denied", "source": "policy", "stage": "pre_execution"},
+        ),
+        ("tool_result", {"status": "timed_out", "executed": True, "tool_args_raw": "{", "origin_extension": "other"}),
+        ("pre_compact", {"compaction_id": "c", "message_count": 3, "token_estimate": 400}),
+        ("post_compact", {"compaction_id": "c", "status": "failed", "error": "overloaded"}),
+        ("subagent_start", {"agent_id": "a", "agent_run_id": "r"}),
+        ("subagent_stop", {"agent_id": "a", "status": "completed"}),
+    ],
+)
+def test_an_event_of_today_has_its_fields_and_where_it_happened(ext: Extension, name: Any, fields: dict[str, Any]):
+    seen: list[Event] = []
+
+    @ext.on(name)
+    def see(event: Event) -> None:
+        seen.append(event)
+
+    where = {"session_id": "s", "cwd": "/work", "sequence": 7}
+    with Harness(ext) as host:
+        host.send_event(name, **where, **fields)
+        host.send_event(name, **{field: [None] for field in (*where, *fields)})
+    assert {field: getattr(seen[0], field) for field in (*where, *fields)} == {**where, **fields}
+    assert seen[1] == Event({"event": name})
+
+
+def test_the_result_of_a_tool_is_whole_where_the_host_tells_it(ext: Extension):
+    seen: list[Event] = []
+
+    @ext.on("tool_result")
+    def see(event: Event) -> None:
+        seen.append(event)
+
+    with Harness(ext) as host:
+        host.send_event("tool_result", result=RESULT)
+        host.send_event("tool_result", result=RESULT, content=[{"type": "text", "text": "whole"}], is_error=True)
+        host.send_event("tool_result", result=["odd"])
+    assert [(event.content, event.is_error, event.truncated) for event in seen] == [
+        ([Text("cut")], True, True),
+        ([Text("whole")], True, False),
+        ([], False, False),
+    ]

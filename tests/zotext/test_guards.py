@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from zotext import (
+    AgentStart,
     AssistantMessage,
     Extension,
     Image,
@@ -178,3 +179,38 @@ def test_context_where_no_model_reads_it_blocks(ext: Extension, point: str):
     getattr(ext, f"intercept_{point}")(lambda _subject: add_context("x"))
     with Harness(ext) as host:
         assert "is no verdict on a" in host.intercept(point, step=1, text="x").reason
+
+
+def test_a_system_prompt_is_replaced_by_each_guard_in_turn(ext: Extension):
+    seen: list[AgentStart] = []
+
+    @ext.intercept_before_agent_start
+    def keep(start: AgentStart) -> None:
+        seen.append(start)
+
+    @ext.intercept_before_agent_start
+    async def change(start: AgentStart) -> str:
+        return f"{start.system_prompt} Be brief."
+
+    @ext.intercept_before_agent_start
+    def remove(start: AgentStart) -> str | None:
+        return "" if start.model == "tiny" else None
+
+    fields = {"session_id": "s", "agent_run_id": "r", "cwd": "/work", "provider": "p", "model": "m"}
+    with Harness(ext) as host:
+        assert host.guarded == {"before_agent_start"}
+        assert host.intercept("before_agent_start", **fields, system_prompt="Help.").system_prompt == "Help. Be brief."
+        assert host.intercept("before_agent_start", model="tiny").system_prompt == ""
+    assert {name: getattr(seen[0], name) for name in fields} == fields
+    assert (seen[0].system_prompt, seen[1].session_id) == ("Help.", "")
+
+
+@pytest.mark.parametrize("verdict", [block("no"), 3, ["Help."], b"Help.", replace_text("Help.")])
+def test_an_answer_that_is_no_system_prompt_changes_nothing_and_is_named(ext: Extension, capsys: Any, verdict: Any):
+    ext.intercept_before_agent_start(lambda start: "First.")
+    ext.intercept_before_agent_start(lambda start: verdict)
+    with Harness(ext) as host:
+        answer = host.intercept("before_agent_start", system_prompt="Help.")
+    assert (answer.blocked, answer.system_prompt) == (False, "First.")
+    assert answer.reason.startswith("guard '<lambda>' failed: TypeError: ")
+    assert "is no system prompt; return a str, or None to keep it" in capsys.readouterr().err

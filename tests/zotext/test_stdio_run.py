@@ -34,7 +34,9 @@ ext.notify("info", "early")
 """)
     types = [frame["type"] for frame in host.frames]
     assert types[:5] == ["hello", "register_command", "register_tool", "subscribe", "ready"]
-    assert host.frames[0]["capabilities"] == ["commands", "tools", "events", "panels", "cancel", "ping"]
+    assert host.frames[0]["capabilities"] == [
+        "commands", "tools", "events", "panels", "cancel", "tool_cancel", "call_tool", "ping"
+    ]  # fmt: skip
     assert (host.frames[0]["name"], host.frames[0]["version"]) == ("child", "1.0")
     host.wait_for(lambda: host.notes)
 

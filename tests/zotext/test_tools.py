@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from zotext import Extension, RegistrationError, ToolContext, ToolError
+from zotext import Extension, RegistrationError, Result, ToolContext, ToolError
 from zotext.testing import Harness
 
 
@@ -96,3 +96,42 @@ def test_methods_wrapped_functions_and_callable_objects_can_be_tools(ext: Extens
         assert host.tools["price"]["description"] == "Price of an item."
         assert [host.call_tool(name, item="a").text for name in ("price", "shop")] == ["a: 1", "a"]
         assert host.call_tool("quiet", text="a").text == "A"
+
+
+def test_a_deferred_tool_and_one_that_offers_it(ext: Extension):
+    size = {"type": "object", "properties": {"bytes": {"type": "integer"}}}
+
+    @ext.tool(deferred=True, output_schema=size)
+    def measure() -> dict[str, int]:
+        return {"bytes": 3}
+
+    @ext.tool(exposure="model-only", interactive=True)
+    def load() -> Result:
+        return Result("there is measure, too", activate=["measure"], structured=[1])
+
+    with Harness(ext) as host:
+        options = ("deferred", "exposure", "output_schema", "interactive")
+        said = {name: {option: frame.get(option) for option in options} for name, frame in host.tools.items()}
+        assert said == {
+            "measure": {"deferred": True, "exposure": None, "output_schema": size, "interactive": None},
+            "load": {"deferred": None, "exposure": "model-only", "output_schema": None, "interactive": True},
+        }
+        loaded, measured = host.call_tool("load"), host.call_tool("measure")
+    assert (loaded.activated, loaded.structured) == (["measure"], [1])
+    assert (measured.json, measured.structured, measured.activated) == ({"bytes": 3}, {"bytes": 3}, [])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"exposure": "both"}, "exposure is one of direct, deferred, codemode, model-only, not 'both'"),
+        ({"exposure": True}, "exposure is one of direct, deferred, codemode, model-only, not True"),
+        ({"output_schema": "object"}, "output_schema is a dict, not str"),
+        ({"deferred": "yes"}, "deferred is True or False, not 'yes'"),
+        ({"interactive": 1}, "interactive is True or False, not 1"),
+    ],
+)
+def test_an_option_of_a_wrong_type_raises_at_once(ext: Extension, options: dict[str, Any], said: str):
+    with pytest.raises(RegistrationError) as caught:
+        ext.tool(name="t", **options)(lambda: None)
+    assert str(caught.value) == f"tool 't': {said}"

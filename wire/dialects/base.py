@@ -24,13 +24,17 @@ if TYPE_CHECKING:
 HOOK_POINTS = frozenset(
     {
         "session_start", "user_prompt", "turn_start", "tool_call", "tool_result", "assistant_message", "error",
-        "session_end",
+        "session_end", "before_agent_start",
     }
 )  # fmt: skip
 """Events that an extension of some dialect can guard. `tool_result` covers successes and failures."""
-EVENTS = HOOK_POINTS | {"turn_end", "usage", "idle"}
+EVENTS = HOOK_POINTS - {"before_agent_start"} | {
+    "turn_end", "usage", "idle", "user_prompt_submit", "permission_decision", "pre_compact", "post_compact",
+    "tool_confirmation_requested", "subagent_start", "subagent_stop",
+}  # fmt: skip
 """Events that an extension of some dialect can observe. `usage`: the tokens of one request to the model. `idle`: a
-prompt has ended, and no other one waits."""
+prompt has ended, and no other one waits. An agent of ours sends no event of the last line: it has neither a person who
+confirms calls nor subagents. A client of `zot host` may have them."""
 
 
 def unix_ms() -> int:
@@ -111,6 +115,12 @@ class HostCalled(msgspec.Struct, frozen=True):
     call: HostCall
 
 
+class HostCallCancelled(msgspec.Struct, frozen=True):
+    """The process no longer needs the answer to its request with this key. Answered like any other request."""
+
+    key: str
+
+
 PanelChange = frames.PanelKey | frames.PanelResize | frames.PanelClosed
 """An action of the user on an open panel."""
 Message = (
@@ -123,6 +133,7 @@ Message = (
     | Unusable
     | Instructions
     | HostCalled
+    | HostCallCancelled
 )
 
 Received = tuple[Sequence[Message], bytes]
@@ -205,7 +216,8 @@ class DialectSession(Protocol):
         """Asks for a verdict on an event that the extension guards."""
 
     def tell(self, event: frames.Event) -> bytes:
-        """Reports an event that the extension observes."""
+        """Reports an event that the extension observes. It has `session_id`, `cwd` and `sequence`. `session_end` has a
+        `SessionEnd` as its reason, or `session_switch`: another session follows in the same process."""
 
     def panel(self, change: PanelChange) -> bytes: ...
 

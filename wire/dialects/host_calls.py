@@ -1,8 +1,8 @@
 """Requests of an extension to its host, in neutral words. Pure.
 
 A session wraps such a request in `base.HostCalled`. The host answers each with a value, or refuses it with a reason, in
-any order and at any time; the session then writes the answer. Only a host with an agent can carry out requests about
-prompts, models and workspaces.
+any order and at any time; the session then writes the answer. Each host carries out `CallTool`, only a host with an
+agent the others: they are about prompts, models and workspaces.
 """
 
 from __future__ import annotations
@@ -31,6 +31,17 @@ class ToolInfo(msgspec.Struct, frozen=True):
     """Name of the extension; empty for a built-in tool."""
 
 
+class CallTool(msgspec.Struct, frozen=True):
+    """Calls a tool, under the guards that judge calls of the model. Answered with a `frames.ToolResult`, also if the
+    tool has failed."""
+
+    name: str
+    args: bytes
+    """JSON text."""
+    parent: str | None = None
+    """The id of the host's call for which the extension needs the result; None if it names none."""
+
+
 class SendPrompt(msgspec.Struct, frozen=True):
     """A prompt for the agent, as if a user had sent it. It runs after the waiting prompts. Answered with None once it
     is accepted, which may be before it begins."""
@@ -57,6 +68,8 @@ class SwitchModel(msgspec.Struct, frozen=True):
     """Selects the model of the next request. Answered with None."""
 
     model: str
+    reasoning: str | None = None
+    """The level of reasoning from the next prompt on, a word of `wire.reasoning_levels`. None: it stays."""
 
 
 class GetSessionName(msgspec.Struct, frozen=True):
@@ -104,7 +117,7 @@ class RemoveFile(msgspec.Struct, frozen=True):
 class GetUsage(msgspec.Struct, frozen=True):
     """The use of the session so far. Answered with `{"began_at": ISO 8601 in UTC, "prompts": int, "model": str,
     "models": {model: {"requests": int, "input": int, "output": int, "cache_read": int, "cache_write": int, "cost_usd":
-    float | None}}, "request_ms": int, "last_input": int, "last_output": int}`; tokens."""
+    float | None, "reasoning": int | None}}, "request_ms": int, "last_input": int, "last_output": int}`; tokens."""
 
 
 class ListTools(msgspec.Struct, frozen=True):
@@ -121,7 +134,8 @@ class ReloadExtensions(msgspec.Struct, frozen=True):
 
 
 HostCall = (
-    SendPrompt
+    CallTool
+    | SendPrompt
     | AbortPrompt
     | CurrentModel
     | ListModels

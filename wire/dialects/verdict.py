@@ -36,10 +36,17 @@ class GuardVerdict(msgspec.Struct, frozen=True):
     """With `retry`: maximum number of repetitions."""
     notification: str = ""
     session_summary: str = ""
+    system_prompt: str | None = None
+    """The whole new system prompt, "" for none; None if unchanged."""
 
     @property
     def is_rewrite(self) -> bool:
-        return self.modified_args is not None or self.replace_text is not None or self.modified_result is not None
+        return (
+            self.modified_args is not None
+            or self.replace_text is not None
+            or self.modified_result is not None
+            or self.system_prompt is not None
+        )
 
 
 ALLOW = GuardVerdict(VerdictKind.ALLOW)

@@ -5,26 +5,46 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from wire import frames
-from wire.dialects.base import EVENTS, HOOK_POINTS, Dialect, GuardAnswer, NoHostCalls
+from wire.dialects import host_calls
+from wire.dialects.base import (
+    EVENTS,
+    HOOK_POINTS,
+    Dialect,
+    GuardAnswer,
+    HostCallCancelled,
+    HostCalled,
+    NoHostCalls,
+    Remarked,
+    Warned,
+)
 from wire.dialects.long_lines import SHORT, decode_long, describe_oversize, limit_of
 from wire.dialects.verdict import ALLOW, GuardVerdict, VerdictKind
+from wire.frames.tool_results import cut_content, error_result
 from wire.framing import LineSplitter
 from wire.lenient_json import UNREADABLE, json_on_one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from wire.dialects.base import HostInfo, Message, PanelChange, Received, Setup
     from wire.framing import Line, Oversize
 
 OBSERVABLE = EVENTS - {"usage"}
 GUARDABLE = HOOK_POINTS
-"""In zot itself, user_prompt, tool_result, error and session_end can be neither observed nor guarded, session_start
-cannot be guarded, and idle cannot be observed."""
+"""zot itself has no `user_prompt`, `error` and `idle`, and only guards of `before_agent_start`, `tool_call`,
+`turn_start` and `assistant_message`."""
+SESSION_ENDS = frozenset({"session_switch", "cwd_change"})
+SHUTDOWN = "shutdown"
+"""zot's reason of every other end of a session, for observers."""
+ZOT_FRAME = 4 * 1024 * 1024
+"""Maximum size in bytes of a frame that an extension written for zot reads."""
 _QUESTION_HEAD = b'{"type":"event_intercept","id":"'
 _EVENT_HEAD = len('{"type":"event')
+_FOR_SESSION = frozenset({frames.Hello, frames.CallTool, frames.CallToolCancel, frames.Malformed})
+"""The messages that the session itself reads."""
 _decode, _encode = frames.from_extension.decode, frames.encoder.encode
 _KEPT = 64 * 1024
 """Maximum size in bytes of an encoded event that is kept for the next extension."""
@@ -44,9 +64,12 @@ class ZotDialect(Dialect):
     launchers = frozenset({"npx", "pnpx", "bunx", "uvx", "pipx"})
 
     def __init__(self) -> None:
-        self.event: frames.Event | None = None
+        self.asked: frames.Event | None = None
+        self.question = b""
+        """The frame of the last event that guards were asked about; it is encoded once for all of them."""
+        self.told: frames.Event | None = None
         self.frame = b""
-        """The frame of the last event, which is encoded once for all extensions."""
+        """The same for observers."""
 
     def session(self, setup: Setup) -> ZotSession:
         return ZotSession(self, setup.frame_limit)
@@ -55,7 +78,7 @@ class ZotDialect(Dialect):
 class ZotSession(NoHostCalls):
     """zot's protocol with one extension: each line is one message, and the host sends without being asked."""
 
-    __slots__ = ("_dialect", "_frame_limit")
+    __slots__ = ("_called", "_capabilities", "_dialect", "_frame_limit")
     opening = b""
     due_at: float | None = None
     spoken = f"zot {frames.PROTOCOL_VERSION}"
@@ -64,6 +87,9 @@ class ZotSession(NoHostCalls):
     def __init__(self, dialect: ZotDialect, frame_limit: int) -> None:
         self._frame_limit = frame_limit
         self._dialect = dialect
+        self._capabilities: Sequence[str] = ()
+        self._called: dict[str, str] = {}
+        """The tool of each open `call_tool`, by the key of its host call."""
 
     def splitter(self) -> LineSplitter:
         return LineSplitter(min(SHORT, self._frame_limit), lambda start: min(limit_of(start), self._frame_limit))
@@ -79,10 +105,54 @@ class ZotSession(NoHostCalls):
                 message = frames.decode_from_extension(line)
         if type(message) is frames.InterceptResponse:
             message = GuardAnswer(message.id, verdict_in(message))
+        elif type(message) in _FOR_SESSION:
+            return self._read(message)
         return (message,), b""
 
     def receive_oversize(self, dropped: Oversize, now: float) -> Received:  # noqa: ARG002
-        return (describe_oversize(dropped),), b""
+        return self._read(describe_oversize(dropped))
+
+    def _read(self, message: Message) -> Received:
+        match message:
+            case frames.Hello():
+                self._capabilities = message.capabilities or ()
+            case frames.CallTool():
+                return self._read_call(message)
+            case frames.CallToolCancel(id=call_id):
+                if (key := _key(call_id)) not in self._called:
+                    return (Remarked(f"cancels its call {call_id[:80]!r}, which is not open; ignored"),), b""
+                return (HostCallCancelled(key),), b""
+            case frames.Malformed(type="call_tool" | "call_tool_cancel", id=call_id):
+                # Its id is the extension's own: no request of the host has it.
+                reply = b""
+                if call_id and message.type == "call_tool" and self._may_call and _key(call_id) not in self._called:
+                    reply = _encode_result(call_id, "", error_result(message.reason))
+                return (frames.Malformed(message.reason, message.type),), reply
+        return (message,), b""
+
+    @property
+    def _may_call(self) -> bool:
+        return "call_tool" in self._capabilities
+
+    def _read_call(self, call: frames.CallTool) -> Received:
+        key = _key(call.id)
+        if not call.id:
+            return (Warned("call_tool", "sends a call_tool without an id; ignored"),), b""
+        if key in self._called:
+            shown = f"calls the tool {call.name[:80]!r} with the id {call.id[:80]!r}, which is in use; ignored"
+            return (Warned("call_tool", shown),), b""
+        if not self._may_call:
+            why = "its hello lacks the capability call_tool"
+        elif not call.name:
+            why = "call_tool has no name"
+        elif call.args is UNSET:
+            why = "call_tool has no args; send a JSON object"
+        else:
+            self._called[key] = call.name
+            return (HostCalled(key, host_calls.CallTool(call.name, bytes(call.args), call.parent_id or None)),), b""
+        return (Warned("call_tool", f"its call of a tool is refused: {why}"),), _encode_result(
+            call.id, call.name, error_result(why)
+        )
 
     def on_time(self, now: float) -> Received:  # noqa: ARG002
         return (), b""
@@ -97,6 +167,7 @@ class ZotSession(NoHostCalls):
                 cwd=host.cwd,
                 extension_dir=extension_dir,
                 data_dir=data_dir,
+                capabilities=("call_tool",),
                 features=frames.FEATURES,
             )
         )
@@ -108,22 +179,36 @@ class ZotSession(NoHostCalls):
         return frames.encode(frames.CommandInvoked(call_id, command, args or None))
 
     def cancel(self, call_id: str, reason: str) -> bytes:
-        return frames.encode(frames.Cancel(call_id, reason or None))
+        if "cancel" in self._capabilities:
+            return frames.encode(frames.Cancel(call_id, reason or None))
+        return frames.encode(frames.ToolCancel(call_id))
+
+    def answer(self, key: str, value: Any) -> bytes:
+        return _encode_result(key.removeprefix(_CALL), self._called.pop(key), value)
+
+    def refuse(self, key: str, reason: str) -> bytes:
+        return self.answer(key, error_result(reason))
 
     def panel(self, change: PanelChange) -> bytes:
         return frames.encode(change)
 
     def ask(self, call_id: str, event: frames.Event) -> bytes:
         # The members after `type` and `id` are the event's own.
-        return _QUESTION_HEAD + call_id.encode() + self.tell(event)[_EVENT_HEAD:]
+        dialect = self._dialect
+        if event is dialect.asked:
+            return _QUESTION_HEAD + call_id.encode() + dialect.question
+        question = (_encode(event) + b"\n")[_EVENT_HEAD:]
+        if len(question) <= _KEPT:
+            dialect.asked, dialect.question = event, question
+        return _QUESTION_HEAD + call_id.encode() + question
 
     def tell(self, event: frames.Event) -> bytes:
         dialect = self._dialect
-        if event is dialect.event:
+        if event is dialect.told:
             return dialect.frame
-        frame = _encode(event) + b"\n"
+        frame = told_frame(event)
         if len(frame) <= _KEPT:
-            dialect.event, dialect.frame = event, frame
+            dialect.told, dialect.frame = event, frame
         return frame
 
     def stop(self) -> bytes:
@@ -131,6 +216,21 @@ class ZotSession(NoHostCalls):
 
     def ping(self, ping_id: str) -> bytes:
         return frames.encode(frames.Ping(ping_id))
+
+
+_CALL = "call_tool "
+
+
+def _key(call_id: str) -> str:
+    """The key of the host call of a `call_tool` with this id."""
+    return _CALL + call_id
+
+
+def _encode_result(call_id: str, tool: str, result: frames.ToolResult) -> bytes:
+    content, is_cut = cut_content(result.content or ())
+    return frames.encode(
+        frames.CalledToolResult(call_id, tool, content, bool(result.is_error), truncated=is_cut or None)
+    )
 
 
 def verdict_in(frame: frames.InterceptResponse) -> GuardVerdict:
@@ -146,6 +246,7 @@ def verdict_in(frame: frames.InterceptResponse) -> GuardVerdict:
         and frame.error_handling is None
         and frame.notification is None
         and frame.session_summary is None
+        and frame.system_prompt is None
     ):
         return ALLOW
     retries = 1 if frame.retry_count is None else frame.retry_count
@@ -160,7 +261,22 @@ def verdict_in(frame: frames.InterceptResponse) -> GuardVerdict:
         retry_count=retries if frame.error_handling == "retry" else 0,
         notification=frame.notification or "",
         session_summary=frame.session_summary or "",
+        system_prompt=frame.system_prompt,
     )
+
+
+def told_frame(event: frames.Event) -> bytes:
+    """Returns an event in zot's form for observers. A result has its content twice: whole, which is ours, and cut, as
+    zot has it; the whole one is left out of a frame that is too long for zot."""
+    if event.event == "session_end" and event.reason not in SESSION_ENDS:
+        event = replace(event, reason=SHUTDOWN)
+    elif event.event == "tool_result":
+        content, is_cut = cut_content(event.content or ())
+        event = replace(event, result=frames.EventResult(content, bool(event.is_error), is_cut or None))
+    frame = _encode(event) + b"\n"
+    if len(frame) > ZOT_FRAME and event.content:
+        frame = _encode(replace(event, content=None)) + b"\n"
+    return frame
 
 
 DIALECT = ZotDialect()

@@ -83,6 +83,8 @@ class Cost(msgspec.Struct, frozen=True):
     """Unexpected `exits`: crashes, ends by itself, hangs and limits; null in streams of older versions."""
     exits_by_host: int | None = None
     """`unexpected_exits` caused by the host for a limit, a hang or a broken protocol; null in older streams."""
+    calls_made: int = 0
+    """Number of calls of tools that it has made through its host."""
 
 
 class SentPrompt(msgspec.Struct, frozen=True):

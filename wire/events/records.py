@@ -90,6 +90,8 @@ class ToolCall(Record, frozen=True, tag="tool_call"):
     args: Raw
     extension: str | msgspec.UnsetType = msgspec.UNSET
     """Ours: the extension of the tool; absent for a built-in tool and for a tool that does not exist."""
+    origin_extension: str | msgspec.UnsetType = msgspec.UNSET
+    """Ours: the extension that makes the call by `call_tool`; absent for a call of the model."""
 
 
 class TurnEnd(Record, frozen=True, tag="turn_end"):
@@ -110,7 +112,8 @@ class ToolResult(Record, frozen=True, tag="tool_result"):
     is_error: bool
     content: tuple[TextContent | ImageContent, ...]
     extension: str | msgspec.UnsetType = msgspec.UNSET
-    """Ours: as in the call's record."""
+    origin_extension: str | msgspec.UnsetType = msgspec.UNSET
+    """Ours, like `extension`: as in the call's record."""
     structured_content: Raw | msgspec.UnsetType = msgspec.UNSET
     """Ours: the result as JSON, if the extension has given it. The model got `content`."""
 
@@ -154,6 +157,8 @@ class Session(Record, frozen=True, tag="session"):
     time: str
     resumed: int | msgspec.UnsetType = msgspec.UNSET
     """Number of messages that the conversation began with. Present only if the run continues a session."""
+    reasoning: str | msgspec.UnsetType = msgspec.UNSET
+    """The level of reasoning that was set; absent if none was."""
 
 
 class Extension(Record, frozen=True, tag="extension"):
@@ -162,15 +167,15 @@ class Extension(Record, frozen=True, tag="extension"):
     extension: str
     event: Literal[
         "started", "exited", "restarted", "reloaded", "failed", "blocked", "no_verdict", "limit", "late", "warning",
-        "remark", "asked", "context", "error_handling", "summary",
+        "remark", "asked", "context", "error_handling", "summary", "system_prompt",
     ]  # fmt: skip
     """exited: it ended, and the message says whether it is restarted; failed: it is given up; blocked: a guard
     refused or withheld something; no_verdict: a guard gave no readable answer; remark: a guard gave a reason without a
     block; asked: a guard leaves the decision to a person, and the message says whether it was refused; context: a guard
-    adds a text for the model; error_handling: a guard decides about an error; summary: a guard sums up the session."""
+    adds a text for the model; error_handling: a guard decides about an error; summary: a guard sums up the session;
+    system_prompt: a guard has replaced it."""
     message: str
-    """One line that a person can act on; for `blocked` and `asked`, the whole reason, at most 10,000 characters. A cut
-    message ends in ` …`."""
+    """One line that a person can act on; for `blocked` and `asked` the whole reason. A cut message ends in ` …`."""
 
 
 class Retry(Record, frozen=True, tag="retry"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wire.flags.flag import Flag, Kind
+from wire.reasoning_levels import LEVELS
 
 OUTPUT = "Output"
 MODEL = "The model"
@@ -94,7 +95,10 @@ RUN = (
     BASE_URL,
     Flag("--system-prompt", "Use this system prompt, not $ZOT_HOME/SYSTEM.md or the built-in one.", panel=MODEL),
     Flag("--append-system-prompt", "Add this to the system prompt; repeatable.", TEXTS, MODEL),
-    Flag("--reasoning", "Let the model think this much.", Kind.CHOICE, MODEL, choices=("low", "medium", "high")),
+    Flag(
+        "--reasoning", "Let the model think this much; a level that it has not becomes the nearest. Default: its own.",
+        Kind.CHOICE, MODEL, choices=LEVELS,
+    ),
     RECORD,
     Flag("--replay", "Answer from a cassette; a request that differs is an error.", PATH, MODEL),
     Flag(

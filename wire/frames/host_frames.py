@@ -91,6 +91,8 @@ class Tokens(msgspec.Struct, frozen=True):
     output: int
     cache_read: int
     cache_write: int
+    reasoning: int | None = None
+    """The part of `output` that was thinking; null if the provider does not count it."""
 
 
 class Event(Frame, frozen=True, tag="event"):

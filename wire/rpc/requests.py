@@ -14,6 +14,7 @@ from msgspec import Raw
 from wire.field_errors import explain
 from wire.framing import DEFAULT_FRAME_LIMIT
 from wire.lenient_json import UNREADABLE, reason, repair
+from wire.reasoning_levels import Reasoning
 from wire.rpc import responses
 from wire.rpc.messages import Message
 from wire.suggestions import did_you_mean
@@ -115,6 +116,13 @@ class SetModel(Request, frozen=True, tag="set_model"):
     data = responses.Model
     model: str
     """Any id that `--model` accepts."""
+
+
+class SetReasoning(Request, frozen=True, tag="set_reasoning"):
+    """Sets how much the model may think, from the next prompt on."""
+
+    data = responses.ReasoningLevel
+    reasoning: Reasoning
 
 
 class GetModels(Request, frozen=True, tag="get_models"):

@@ -50,6 +50,8 @@ class Greeting(msgspec.Struct, frozen=True):
     version: str
     provider: str
     model: str
+    reasoning: str | None = None
+    """Ours: as in `get_state`."""
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -94,6 +96,9 @@ class State(msgspec.Struct, frozen=True):
     """Ours: whether extensions are still starting; prompts wait for them."""
     session: SessionFile | None = None
     """Ours: the file of the conversation; null without one."""
+    reasoning: str | None = None
+    """Ours: the level of reasoning of the next prompt as it was set; null if none was: then it is the model's own
+    default."""
 
 
 class Messages(msgspec.Struct, frozen=True):
@@ -106,6 +111,15 @@ class Model(msgspec.Struct, frozen=True):
     """Data of `set_model`."""
 
     model: str
+
+
+class ReasoningLevel(msgspec.Struct, frozen=True):
+    """Data of `set_reasoning`. Ours."""
+
+    reasoning: str
+    """The level, as in the request."""
+    used: str
+    """The level that requests to the present model have: the same, or the nearest one that the model has."""
 
 
 class Models(msgspec.Struct, frozen=True):

@@ -24,7 +24,7 @@ class ManifestFault(NamedTuple):
     """Place of the fault; None if it is in no single place."""
 
 
-def all_faults(text: bytes) -> list[ManifestFault]:
+def all_faults(text: bytes, *, has_theme: bool = False) -> list[ManifestFault]:
     """Returns the faults for which `parse_manifest` refuses a text, in its words, at most `MOST_FAULTS`."""
     try:
         fields = msgspec.json.decode(text)
@@ -39,20 +39,20 @@ def all_faults(text: bytes) -> list[ManifestFault]:
         return ManifestFault(message, place_at(text, where[path]) if path in where else None)
 
     found = [fault(each.place, near_miss(each)) for each in VOCABULARY.unknown(fields) if each.is_near_miss]
-    found += [fault(path, message) for path, message in find_other_faults(fields, text)]
+    found += [fault(path, message) for path, message in find_other_faults(fields, text, has_theme=has_theme)]
     while True:
         try:
             msgspec.convert(fields, Manifest)
         except msgspec.ValidationError as error:
             path = fault_path(str(error))
-            found.append(fault(path, explain_fault(error, text)))
+            found.append(fault(path, explain_fault(error)))
             if len(found) >= MOST_FAULTS:
                 break
             _mend(fields, fault_steps(str(error)))
         else:
             break
     if not found and (refusal := _refusal(text)) is not None:
-        found.append(fault(fault_path(str(refusal)), explain_fault(refusal, text)))
+        found.append(fault(fault_path(str(refusal)), explain_fault(refusal)))
     return sorted(found, key=lambda each: (each.place is not None, each.place and each.place[:2]))
 
 
@@ -74,7 +74,7 @@ def _mend(fields: dict[str, Any], steps: tuple[str | int, ...]) -> None:
     if isinstance(holder, list) and isinstance(last, int):
         # replaced, not removed: the indices of the other items must stay
         holder[last] = next(value for value in _STAND_INS if _fits(value, fields, steps, holder, last))
-    elif last in ("name", "exec") and holder is fields:
+    elif last == "name" and holder is fields:
         holder[last] = "x"
     else:
         del holder[last]

@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 class ToolAnswer(Value):
     """The result of a tool, and the progress that it reported."""
 
-    __slots__ = ("content", "is_error", "progress")
+    __slots__ = ("activated", "content", "is_error", "progress", "structured")
 
     def __init__(self, frame: dict[str, Any], progress: list[str]) -> None:
         self.content: list[Text | Image] = read_blocks(frame.get("content"))
         self.is_error = frame.get("is_error") is True
         self.progress = progress
+        self.activated: list[str] = frame.get("activate_tools") or []
+        """The deferred tools that it offers from now on."""
+        self.structured: Any = frame.get("structured_content")
 
     @property
     def text(self) -> str:
@@ -49,7 +52,7 @@ class CommandAnswer(Value):
 class VerdictAnswer(Value):
     """The verdict of the guards. Unchanged fields are None."""
 
-    __slots__ = ("args", "asks", "blocked", "context", "reason", "result", "text")
+    __slots__ = ("args", "asks", "blocked", "context", "reason", "result", "system_prompt", "text")
 
     def __init__(self, frame: dict[str, Any]) -> None:
         self.blocked = frame.get("block") is True
@@ -58,6 +61,7 @@ class VerdictAnswer(Value):
         self.reason: str = frame.get("reason") or ""
         self.args: dict[str, Any] | None = frame.get("modified_args")
         self.text: str | None = frame.get("replace_text")
+        self.system_prompt: str | None = frame.get("system_prompt")
         result = frame.get("modified_result")
         self.result = ToolAnswer(result, []) if result else None
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..extension import Extension
+    from .host_side import HostTools
 
 
 class Harness(HostSide):
@@ -31,8 +32,9 @@ class Harness(HostSide):
         cwd: str | os.PathLike[str] = ".",
         data_dir: str | os.PathLike[str] | None = None,
         timeout_s: float = 10.0,
+        host_tools: HostTools | None = None,
     ) -> None:
-        super().__init__(timeout_s)
+        super().__init__(timeout_s, host_tools)
         self._extension = extension
         self._features = features
         self._cwd = os.path.abspath(cwd)

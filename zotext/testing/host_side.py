@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 import time
 
+from ..content import Result, as_result
 from .answers import CommandAnswer, Note, PanelState, ToolAnswer, VerdictAnswer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from typing import Any
+
+    HostTools = Mapping[str, Callable[[dict[str, Any]], object] | None]
 
 FEATURES = (
     "additional_context",
@@ -38,10 +41,16 @@ FEATURES = (
 
 
 class HostSide:
-    """Base of `Harness` and `Program`. Every wait ends after `timeout_s` with a `TimeoutError`."""
+    """Base of `Harness` and `Program`. Every wait ends after `timeout_s` with a `TimeoutError`.
 
-    def __init__(self, timeout_s: float) -> None:
+    `host_tools` are the tools that the extension can call, by name: functions from the arguments to the result, like
+    those of a tool. For a name with None, the test itself sends the `tool_result`. Without `host_tools`, the host says
+    that it calls no tools for extensions.
+    """
+
+    def __init__(self, timeout_s: float, host_tools: HostTools | None = None) -> None:
         self.timeout_s = timeout_s
+        self._host_tools = host_tools
         self.frames: list[dict[str, Any]] = []
         """All frames of the extension, in order."""
         self._arrived = threading.Condition()
@@ -66,7 +75,8 @@ class HostSide:
         return CommandAnswer(self._answer_to(call_id, "command_response"))
 
     def intercept(self, point: str, **fields: Any) -> VerdictAnswer:
-        """Asks the guards of a point: tool_call, turn_start, assistant_message, user_prompt or tool_result."""
+        """Asks the guards of a point: tool_call, turn_start, assistant_message, user_prompt, tool_result or
+        before_agent_start."""
         call_id = self._new_id()
         self._send({"type": "event_intercept", "id": call_id, "event": point, **fields})
         return VerdictAnswer(self._answer_to(call_id, "event_intercept_response"))
@@ -144,6 +154,11 @@ class HostSide:
         return found
 
     @property
+    def prompts(self) -> list[str]:
+        """Prompts that the extension has submitted."""
+        return [frame["text"] for frame in self._said("submit")]
+
+    @property
     def logs(self) -> list[dict[str, Any]]:
         """The `log` frames: message, level, fields."""
         return self._said("log")
@@ -152,15 +167,15 @@ class HostSide:
     def panels(self) -> dict[str, PanelState]:
         """Panels that the extension has opened or drawn, and has not closed."""
         found: dict[str, PanelState] = {}
-        for frame in self._said("command_response", "panel_render", "panel_close"):
+        for frame in self._said("command_response", "open_panel", "panel_render", "panel_close"):
             if frame["type"] == "panel_close":
                 found.pop(frame["panel_id"], None)
             elif frame["type"] == "panel_render":
                 before = found.get(frame["panel_id"])
                 kept = {"title": before.title, "footer": before.footer, "lines": before.lines} if before else {}
                 found[frame["panel_id"]] = PanelState({**kept, **frame})
-            elif frame.get("open_panel"):
-                found[frame["open_panel"]["id"]] = PanelState(frame["open_panel"])
+            elif panel := frame.get("open_panel") or frame.get("panel"):
+                found[panel["id"]] = PanelState(panel)
         return found
 
     def wait_for(self, condition: Callable[[], object], what: str = "the condition") -> None:
@@ -192,6 +207,19 @@ class HostSide:
         with self._arrived:
             self.frames.append(frame)
             self._arrived.notify_all()
+        if frame["type"] == "call_tool" and self._host_tools is not None:
+            self._answer_call(frame, self._host_tools)
+
+    def _answer_call(self, frame: dict[str, Any], tools: HostTools) -> None:
+        name = frame["name"]
+        try:
+            if (tool := tools[name]) is None:
+                return
+            result = as_result(tool(frame["args"]))
+        except Exception as error:
+            result = Result(f"{error}" if name in tools else f"no tool {name!r}", is_error=True)
+        said = {"content": result.as_json()["content"], "is_error": result.is_error, "truncated": result.truncated}
+        self._send({"type": "tool_result", "id": frame["id"], "name": name, **said})
 
     def _said(self, *types: str) -> list[dict[str, Any]]:
         with self._arrived:
@@ -219,6 +247,7 @@ class HostSide:
             "extension_dir": extension_dir,
             "data_dir": data_dir,
             "features": list(features),
+            "capabilities": [] if self._host_tools is None else ["call_tool"],
         }
 
 

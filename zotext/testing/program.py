@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
+    from .host_side import HostTools
+
 LAST_LINES = 20
 
 
@@ -33,11 +35,12 @@ def spawn(
     features: Collection[str] = FEATURES,
     data_dir: str | os.PathLike[str] | None = None,
     timeout_s: float = 20.0,
+    host_tools: HostTools | None = None,
 ) -> Program:
     """Starts an extension, greets it and waits until it is ready: `with spawn(["python3", "main.py"]) as host:`.
 
-    It also takes a folder with an `extension.json` instead of a command line. `env` is added to the environment. Raises
-    `ExtensionEnded` or `TimeoutError` if the program does not become ready.
+    It also takes a folder with an `extension.json` instead of a command line. `env` is added to the environment, and
+    `host_tools` are those of `HostSide`. Raises `ExtensionEnded` or `TimeoutError` if it does not become ready.
     """
     if isinstance(program, (str, os.PathLike)):
         folder = os.path.abspath(program)
@@ -45,7 +48,7 @@ def spawn(
     else:
         folder = os.path.abspath(cwd or ".")
         argv = [os.fspath(part) for part in program]
-    started = Program(argv, os.fspath(cwd or folder), {**os.environ, **(env or {})}, timeout_s)
+    started = Program(argv, os.fspath(cwd or folder), {**os.environ, **(env or {})}, timeout_s, host_tools)
     try:
         started.greet(folder, data_dir, features)
     except BaseException:
@@ -57,8 +60,10 @@ def spawn(
 class Program(HostSide):
     """An extension that runs as a program. The end of the `with` block stops it, by force if necessary."""
 
-    def __init__(self, argv: list[str], cwd: str, env: Mapping[str, str], timeout_s: float) -> None:
-        super().__init__(timeout_s)
+    def __init__(
+        self, argv: list[str], cwd: str, env: Mapping[str, str], timeout_s: float, host_tools: HostTools | None
+    ) -> None:
+        super().__init__(timeout_s, host_tools)
         self.junk: list[str] = []
         """Lines on stdout that are not frames."""
         self._ended = self._stderr_ended = False

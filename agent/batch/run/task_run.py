@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from agent.request_checks import UsageError
 from agent.run.session_hooks import ABORTED_S
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.keeper import Keeper
+from supervisor.discovery.admission import Consent
 from supervisor.discovery.found_extension import ProjectCopy
 from supervisor.home.safe_files import write_all
 from supervisor.loop.loop import STOP_SIGNALS, Loop
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from agent.configure import Prepared
     from agent.model.access import Access
     from agent.model.provider import Provider, ProviderUnavailable
+    from agent.options import RunRequest
     from wire.batch.link import Begin
     from wire.batch.outcome import CommandEnd
     from wire.batch.task import Task
@@ -118,9 +121,8 @@ class TaskRun:
             original = request.cwd or os.getcwd()
             request = replace(request, cwd=self._prepare_folder(task, original))
             request, prompt = attach_files(request, task)
-            prepared = prepare(request, self._lease)
-            if self._workspace is not None:
-                prepared = _as_copy_of(original, prepared)
+            ask = None if self._workspace is None else partial(_consent_as, request, original)
+            prepared = prepare(request, self._lease, ask)
         except (TaskError, UsageError, msgspec.DecodeError) as error:
             raise EarlyError(TaskStatus.USAGE, str(error)) from None
         try:
@@ -282,11 +284,9 @@ class TaskRun:
         os.write(self._stderr, f"zot: {line}\n".encode("utf-8", "backslashreplace"))
 
 
-def _as_copy_of(original: str, prepared: Prepared) -> Prepared:
-    """The run, in whose folder runs what is trusted in the original."""
-    options = prepared.options
-    consent = replace(options.consent, copy=ProjectCopy.of(options.cwd, original))
-    return replace(prepared, options=replace(options, consent=consent))
+def _consent_as(request: RunRequest, original: str, cwd: str, _home: Path) -> Consent:
+    """The consent for a run in a copy of a project: there runs what is trusted in the original."""
+    return Consent(whole_project=request.trust_project, copy=ProjectCopy.of(cwd, original))
 
 
 def write_unstarted(stdout: int, stderr: int, status: TaskStatus, reason: str) -> int:

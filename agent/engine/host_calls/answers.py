@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from agent.engine.host_calls.known_models import known_models
 from agent.engine.host_calls.sent_prompts import SendRefusedError, SentPrompt, check_sent_prompt
 from agent.engine.host_calls.workspace import SessionWorkspaceError
 from supervisor.discovery.found_extension import Scope
 from supervisor.home.repository import repository_root
 from supervisor.home.safe_files import read_start
 from wire.dialects import host_calls as calls
+from wire.reasoning_levels import LEVELS
+from wire.suggestions import not_one_of
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
     from supervisor.supervisor import Supervisor
+    from wire.reasoning_levels import Reasoning
 
 NAME_LENGTH = 200
 """Maximum of a session's name in characters."""
@@ -51,9 +55,11 @@ class Agent(Protocol):
     @property
     def model(self) -> str: ...
     @property
-    def reasoning(self) -> str | None: ...
-    def models(self) -> Sequence[calls.ModelInfo]: ...
+    def reasoning(self) -> Reasoning | None: ...
+    @property
+    def used_reasoning(self) -> Reasoning | None: ...
     def tools(self) -> Sequence[calls.ToolInfo]: ...
+    def set_reasoning(self, level: Reasoning) -> None: ...
     def set_model(self, model: str) -> None:
         """Raises `ValueError`."""
 
@@ -79,7 +85,7 @@ class HostCalls:
             calls.SendPrompt: self._send,
             calls.AbortPrompt: self._abort,
             calls.CurrentModel: self._current_model,
-            calls.ListModels: lambda _extension, _call: agent.models(),
+            calls.ListModels: lambda _extension, _call: known_models(),
             calls.SwitchModel: self._switch_model,
             calls.GetSessionName: lambda _extension, _call: agent.conversation.name or None,
             calls.SetSessionName: self._rename,
@@ -128,20 +134,25 @@ class HostCalls:
     # --- the model ------------------------------------------------------------------------------------------
 
     def _current_model(self, _extension: Extension, _call: calls.CurrentModel) -> dict[str, Any]:
-        return {"model": self._agent.model, "reasoning": self._agent.reasoning}
+        used = self._agent.used_reasoning
+        return {"model": self._agent.model, "reasoning": None if used == "off" else used}
 
     def _switch_model(self, extension: Extension, call: calls.SwitchModel) -> None:
         model = call.model.strip()
         if not model:
             raise CallRefusedError("the name of the model is empty")
-        before = self._agent.model
-        if model == before:
-            return
-        try:
-            self._agent.set_model(model)
-        except ValueError as error:
-            raise CallRefusedError(str(error)) from None
-        self._on_notice(extension, "warning", f"it has switched the model from {before} to {one_line(model, 200)}")
+        level = next((each for each in LEVELS if each == call.reasoning), None)
+        if call.reasoning is not None and level is None:
+            raise CallRefusedError(f"reasoning: {not_one_of(call.reasoning[:NAME_LENGTH], LEVELS)}")
+        if model != (before := self._agent.model):
+            try:
+                self._agent.set_model(model)
+            except ValueError as error:
+                raise CallRefusedError(str(error)) from None
+            self._on_notice(extension, "warning", f"it has switched the model from {before} to {one_line(model, 200)}")
+        if level is not None and level != self._agent.reasoning:
+            self._agent.set_reasoning(level)
+            self._on_notice(extension, "warning", f"it has set the model's reasoning to {level}")
 
     # --- the session ----------------------------------------------------------------------------------------
 
@@ -183,6 +194,7 @@ class HostCalls:
                     "cache_read": use.used.cache_read,
                     "cache_write": use.used.cache_write,
                     "cost_usd": use.used.cost_usd,
+                    "reasoning": use.used.reasoning,
                 }
                 for model, use in spending.models.items()
             },

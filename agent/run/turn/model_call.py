@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agent.output.event_writer import EventWriter
     from agent.run.conversation import Conversation
     from agent.run.turn.reply_builder import ModelReply, ReplyBuilder
+    from wire.events import Totals
 
 
 class ModelCalls:
@@ -50,11 +51,12 @@ class ModelCalls:
             else:
                 yield line
 
-    def count(self, model: str, reply: ModelReply, *, auxiliary: bool = False) -> None:
-        """Adds the use of a request and tells readers. Call it once for each reply that has begun. `auxiliary`: as in
-        `wire.events.Usage`."""
+    def count(self, model: str, reply: ModelReply, *, auxiliary: bool = False) -> Totals:
+        """Adds the use of a request, tells readers, and returns it. Call it once for each reply that has begun.
+        `auxiliary`: as in `wire.events.Usage`."""
         used = cost.totals(model, reply.usage, is_partial=not reply.is_complete)
         seconds = self._event_writer.clock() - self._began
         self.usage = cost.add(self.usage, used)
         sums = self._conversation.add_usage(used, model, seconds)
         self._event_writer.emit(cost.record(used, sums, auxiliary=auxiliary))
+        return used

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.output import event_content
-from agent.tools.extension_result import error_result, limit_parts, parts_of
+from agent.tools.extension_result import blocks_of, error_result, limit_parts, parts_of
 from agent.transcript import Image, Text, ToolResult
 from supervisor.calls.guard_chain import UNTOUCHED
 from supervisor.calls.guarded_call import CallStep, GuardedCall
@@ -70,12 +70,13 @@ class ToolCalls:
                         result.is_error,
                         event_content.result_content(result),
                         self._extension_of(call),
-                        msgspec.Raw(result.structured) if result.structured else msgspec.UNSET,
+                        structured_content=msgspec.Raw(result.structured) if result.structured else msgspec.UNSET,
                     )
                 )
                 results.append(replace(result, structured=b"") if result.structured else result)
-                told = guarded.result if result is ran else None
-                self._supervisor.tell(told or _result_event(call, result))
+                self._tell_decision(guarded)
+                content = guarded.result.content if result is ran and guarded.result is not None else None
+                self._supervisor.tell(guarded.told(content or blocks_of(result), is_error=result.is_error))
         return tuple(results)
 
     def has_built_in(self, tool: str) -> bool:
@@ -92,18 +93,22 @@ class ToolCalls:
             ran = None
             if guarded.step is CallStep.RUNNING:
                 ran = self._toolbox.run(call, guarded.args, self._event_writer.wait, self._abort)
-                if guarded.ran(_content(ran), is_error=ran.is_error) is CallStep.RECOVERY:
+                if _take_result(guarded, ran) is CallStep.RECOVERY:
                     guarded.judged(UNTOUCHED)
             results.append(replace(self._finish(call, guarded, ran), structured=b""))
         return results
 
     def _run_group(self, group: Sequence[ToolCall]) -> list[tuple[ToolCall, GuardedCall, ToolResult | None]]:
         """Admits and runs the calls. The result is None for a call that was not run."""
-        guarded = [self._admit(call) for call in group]
+        guarded = []
+        for call in group:
+            guarded.append(self._admit(call))
+            self._tell_decision(guarded[-1])
         running = [
             (call, each.args) for call, each in zip(group, guarded, strict=True) if each.step is CallStep.RUNNING
         ]
         ran = iter(self._toolbox.run_beside(running, self._event_writer.wait, self._abort) if running else ())
+        self.ended = self.ended or self._toolbox.prompt_end
         return [
             (call, each, self._recover(call, each, next(ran)) if each.step is CallStep.RUNNING else None)
             for call, each in zip(group, guarded, strict=True)
@@ -113,34 +118,38 @@ class ToolCalls:
         guarded = GuardedCall(call.id, call.name, call.args)
         if self._abort.requested:
             guarded.abort(self._abort.reason)
-        elif reason := self._refusal(call):
-            guarded.refuse(reason)
+        elif refusal := self._refusal(call):
+            guarded.refuse(*refusal)
         else:
             self._judge(guarded)
         return guarded
 
-    def _refusal(self, call: ToolCall) -> str:
-        """Why the call is not run, without asking guards; "" if it may be."""
+    def _refusal(self, call: ToolCall) -> tuple[str, frames.ToolOutcome] | None:
+        """Why the call is not run, without asking guards, and how it has ended; None if it may be run."""
         if self.ended:
-            return f"not run: {self.ended}"
+            return f"not run: {self.ended}", "cancelled"
         if self._left <= 0:
-            return f"not run: {FULL}; call it again"
+            return f"not run: {FULL}; call it again", "blocked"
         if not self._toolbox.knows(call.name):
-            return f'unknown tool "{call.name}"'
+            return f'unknown tool "{call.name}"', "failed"
         if self._toolbox.is_hidden(call.name):
             owner = self._toolbox.extension_of(call.name)
-            return f'unknown tool "{call.name}": extension {owner} has it deferred; a call of its loader offers it'
-        return unfit_reason(call.args) or self._toolbox.refusal(call)
+            why = f'unknown tool "{call.name}": extension {owner} has it deferred; a call of its loader offers it'
+            return why, "failed"
+        if fault := unfit_reason(call.args):
+            return fault, "failed"
+        refused = self._toolbox.refusal(call)
+        return (refused, "blocked") if refused else None
 
     def _recover(self, call: ToolCall, guarded: GuardedCall, result: ToolResult) -> ToolResult:
         """The result of the last try. Each time the call fails, the guards of errors are asked."""
-        step = guarded.ran(_content(result), is_error=result.is_error)
+        step = _take_result(guarded, result)
         while step is CallStep.RECOVERY:
             step = self._judge(guarded)
             self.ended = self.ended or guarded.prompt_end
             if step is CallStep.RUNNING:
                 result = self._toolbox.run(call, guarded.args, self._event_writer.wait, self._abort)
-                step = guarded.ran(_content(result), is_error=result.is_error)
+                step = _take_result(guarded, result)
         return result
 
     def _judge(self, guarded: GuardedCall) -> CallStep:
@@ -166,6 +175,10 @@ class ToolCalls:
             rewritten = ToolResult(call.id, limit_parts(parts) or (Text(""),), is_error or is_bad)
             result = self._toolbox.fit_images(call, rewritten, self._event_writer.wait)
         return self._fit(with_context(result, *guarded.contexts))
+
+    def _tell_decision(self, guarded: GuardedCall) -> None:
+        if (decision := guarded.take_decision()) is not None:
+            self._supervisor.tell(decision)
 
     def _extension_of(self, call: ToolCall) -> str | msgspec.UnsetType:
         return self._toolbox.extension_of(call.name) or msgspec.UNSET
@@ -202,16 +215,6 @@ def side_by_side(calls: Sequence[ToolCall], is_read_only: Callable[[str], bool])
     return groups
 
 
-def _content(result: ToolResult) -> list[frames.ContentBlock]:
-    return [
-        frames.ContentBlock("image", mime_type=part.mime_type, data=part.data)
-        if isinstance(part, Image)
-        else frames.ContentBlock("text", text=part.text)
-        for part in result.content
-    ]
-
-
-def _result_event(call: ToolCall, result: ToolResult) -> frames.Event:
-    return frames.Event(
-        "tool_result", tool_id=call.id, tool_name=call.name, is_error=result.is_error, content=_content(result)
-    )
+def _take_result(guarded: GuardedCall, result: ToolResult) -> CallStep:
+    guarded.failed = result.failure
+    return guarded.ran(blocks_of(result), is_error=result.is_error)

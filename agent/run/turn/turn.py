@@ -16,7 +16,7 @@ from wire import events, frames
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from agent.abort import Abort
     from agent.options import Options
@@ -114,9 +114,9 @@ class Turns:
             return PromptEnd(Status.BLOCKED, blocked)
         return PromptEnd(Status.OK, has_answer=True)
 
-    def _tell_usage(self, model: str, usage: Mapping[str, int]) -> None:
-        counts = {name: usage.get(name, 0) for name in frames.Tokens.__struct_fields__}
-        self._supervisor.tell(frames.Event("usage", model=model, tokens=frames.Tokens(**counts)))
+    def _tell_usage(self, model: str, used: events.Totals) -> None:
+        tokens = frames.Tokens(used.input, used.output, used.cache_read, used.cache_write, used.reasoning)
+        self._supervisor.tell(frames.Event("usage", model=model, tokens=tokens))
 
     def forget_reply(self) -> None:
         """Takes back the text of the last reply, which has left the conversation."""
@@ -172,8 +172,7 @@ class Turns:
         for record in builder.release(said.text):
             self._event_writer.emit(record)
         if started:
-            self._model_calls.count(model, reply)
-            self._tell_usage(model, reply.usage)
+            self._tell_usage(model, self._model_calls.count(model, reply))
         message = Message("assistant", reply.kept, now())
         if message.content:
             self._conversation.append(message)

@@ -18,22 +18,19 @@ from agent.tools.extension_tools.rows import rows_of
 from agent.tools.outcome import ToolError
 from supervisor.discovery.copilot.scaffold import ScaffoldError, scaffold, tool_prefix
 from supervisor.home.copilot_folders import copilot_folders
+from supervisor.loop.future import Failure
 from wire.suggestions import no_such, not_one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from agent.tools.call_end import Done
+    from supervisor.discovery.copilot.scaffold import Location
     from supervisor.discovery.discover import Discovery
     from supervisor.reload.reloader import Reloader
     from supervisor.supervisor import Supervisor
     from wire.control import ReloadOutcome
-
-    Done = Callable[[str, bool], None]
-    """Gets the text for the model, and whether the call failed."""
-    from collections.abc import Sequence
-
-    from supervisor.discovery.copilot.scaffold import Location
 
 OPERATIONS = ("scaffold", "list", "inspect")
 LOCATIONS = ("project", "user")
@@ -131,7 +128,7 @@ class ExtensionTools:
         """Ends all open calls. A reload that has begun goes on."""
         given_up, self._open = self._open, {}
         for done in given_up.values():
-            done(f"aborted: {reason}", True)
+            done(f"aborted: {reason}", True, Failure.CANCELLED)
 
     def reload_for(self, dialect: str) -> str:
         """Begins a reload for an extension of this dialect. Returns why not; "" if it has begun."""
@@ -153,9 +150,9 @@ class ExtensionTools:
         number = self._count
         self._open[number] = done
 
-        def ended(text: str, is_error: bool) -> None:
+        def ended(text: str, is_error: bool, failure: Failure | None = None) -> None:
             if self._open.pop(number, None) is not None:
-                done(text, is_error)
+                done(text, is_error, failure)
 
         return ended
 

@@ -10,6 +10,7 @@ from agent.tools.shell.full_log import FullLog
 from agent.tools.shell.output_window import OutputWindow
 from supervisor.discovery.environment import child_environment
 from supervisor.extension.connection.pending_requests import PROGRESS_BURST, PROGRESS_LENGTH, PROGRESS_PER_SECOND
+from supervisor.loop.future import Failure
 from supervisor.loop.rate_limit import TokenBucket
 from supervisor.process.child import Child, SpawnError
 from supervisor.process.stop_policy import Patience
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from agent.tools.call_end import Done
     from supervisor.loop.loop import Loop, Timer
     from supervisor.process.child import ExitStatus
 
@@ -27,8 +29,7 @@ KILL = Patience(hint=0.0, ask=0.0, term=2.0)
 
 
 class ShellCommand:
-    """One shell command, started at once. `done` is called once, perhaps at once: with the result text, and whether it
-    is an error.
+    """One shell command, started at once. `done` is called once, perhaps at once.
 
     The call is over when the shell exits, even if background processes still hold its output open. These processes run
     on until the end of the run; their output is read and dropped. At its timeout, or when it is cancelled, the command
@@ -43,7 +44,7 @@ class ShellCommand:
         cwd: str,
         logs: Path,
         on_progress: Callable[[str], None],
-        done: Callable[[str, bool], None],
+        done: Done,
     ) -> None:
         self._loop = loop
         self._call = call
@@ -110,7 +111,8 @@ class ShellCommand:
         text = bash.result_text(self._call.command, self._window.tail(), ended, self._log.path)
         self._window = OutputWindow()  # the toolbox keeps the command, whose background processes may live on
         self.is_over = True
-        self._done(text, ended.is_error)
+        failure = Failure.TIMEOUT if self._timed_out else Failure.CANCELLED if self._cancelled else None
+        self._done(text, ended.is_error, failure)
 
     def _on_output(self, data: bytes) -> None:
         if self._has_exited or self.is_over:

@@ -142,6 +142,7 @@ def ext_drive(
         /NAME args           run a slash command
         event NAME {json}    tell of an event
         ask NAME {json}      ask for a verdict
+        answer TEXT          answer the tool that it has called
         key PANEL KEY        press a key in a panel
         {"type": …}          send this frame as it is
         help, quit

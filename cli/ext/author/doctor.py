@@ -7,17 +7,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cli.ext.author.skill_findings import skill_findings
 from cli.json_line import print_json
 from cli.os_errors import UnableError
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.copilot.manifest import has_no_exec
-from supervisor.discovery.discover import MANIFEST, McpFiles, discover, read_manifest
+from supervisor.discovery.discover import MANIFEST, McpFiles, discover, has_theme, read_manifest
 from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.discovery.kind import ExtensionKind
 from supervisor.discovery.skipped_extension import SkipCause, SkippedExtension, SkipReason
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.harness.checkup import examine
-from supervisor.harness.findings import Finding, FindingLevel, judge, judge_manifest, worst
+from supervisor.harness.findings import Finding, FindingLevel, judge, judge_manifest, judge_remark, worst
 from supervisor.harness.harness import Harness
 from supervisor.home.config import load_config
 from supervisor.home.copilot_folders import PROGRAM, is_for_copilot
@@ -85,7 +86,8 @@ def select_extensions(targets: Sequence[str], project: Path, home: Path) -> _Sel
     chosen = _Selection()
     if not targets:
         discovery = discover((), project, home, Admission(home, Consent()).for_one_start(), McpFiles(project))
-        chosen.found += discovery.found
+        for found in discovery.usable:
+            _choose(found, chosen)
         for skipped in discovery.skipped:
             if skipped.untrusted is not None:
                 _add(skipped.untrusted, chosen, home)
@@ -164,6 +166,16 @@ def _add(found: FoundExtension, chosen: _Selection, home: Path) -> None:
             findings = (Finding(FindingLevel.WARN, "data", "only files that may be its data have changed", advice),)
         chosen.reports.append(ExtensionReport(found.manifest.name, Path(found.where), findings, skipped=why))
     else:
+        _choose(found, chosen)
+
+
+def _choose(found: FoundExtension, chosen: _Selection) -> None:
+    if found.manifest.without_program:
+        remark = judge_remark(found)
+        chosen.reports.append(
+            ExtensionReport(found.manifest.name, Path(found.where), (*remark, *skill_findings(found)))
+        )
+    else:
         chosen.found.append(found)
 
 
@@ -186,7 +198,7 @@ def _manifest_findings(folder: Path, why: SkipReason) -> tuple[Finding, ...]:
     try:
         text = read_file(folder / MANIFEST)
         is_copilot = os.path.lexists(folder / PROGRAM) and (is_for_copilot(folder.parent) or has_no_exec(text))
-        faults = [] if is_copilot else judge_manifest(text)
+        faults = [] if is_copilot else judge_manifest(text, has_theme=has_theme(folder))
     except OSError:
         faults = []
     if faults:
@@ -201,7 +213,8 @@ def _manifest_findings(folder: Path, why: SkipReason) -> tuple[Finding, ...]:
 
 
 def _report(result: CheckupResult) -> ExtensionReport:
-    return ExtensionReport(result.found.manifest.name, Path(result.found.where), tuple(judge(result)), result)
+    found = result.found
+    return ExtensionReport(found.manifest.name, Path(found.where), (*judge(result), *skill_findings(found)), result)
 
 
 def _record(report: ExtensionReport) -> dict[str, Any]:

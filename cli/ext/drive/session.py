@@ -89,7 +89,7 @@ class _DriveSession:
     def run(self) -> None:
         try:
             self._process = self._harness.start(
-                self._found, self._paths, on_said=self._on_said, on_stderr=self._on_stderr
+                self._found, self._paths, leaves_calls=True, on_said=self._on_said, on_stderr=self._on_stderr
             )
             self._talk(self._process)
         except SpawnError as error:
@@ -158,7 +158,10 @@ class _DriveSession:
     def _await(self, process: RecordedProcess, answer: ExpectedAnswer | None) -> None:
         """Waits for the answer. If none is due, waits until the extension is silent."""
         if answer is not None:
-            came = self._harness.wait(lambda: answer not in self._asked or not process.is_running, self._request.wait_s)
+            came = self._harness.wait(
+                lambda: answer not in self._asked or bool(self._registered.calls) or not process.is_running,
+                self._request.wait_s,
+            )
             if answer in self._asked and process.is_running and not came:
                 self._fail(f"no {answer.type} within {self._request.wait_s:g} s")
             return
@@ -166,7 +169,9 @@ class _DriveSession:
 
     def _on_said(self, said: RecordedLine) -> None:
         after = None
-        if said.side is Side.EXTENSION and said.frame is not None:
+        if said.side is Side.HOST and said.frame is not None:
+            self._registered.answered(said.frame)
+        elif said.side is Side.EXTENSION and said.frame is not None:
             self._registered.take_in(said.frame)
             for answer in self._asked:
                 if answer.is_in(said.frame):

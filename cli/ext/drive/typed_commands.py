@@ -10,14 +10,15 @@ from wire import frames
 from wire.suggestions import command_key, no_such
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
-WORDS = ("ask", "event", "frame", "help", "key", "ping", "quit", "resize", "tool")
+WORDS = ("answer", "ask", "event", "frame", "help", "key", "ping", "quit", "resize", "tool")
 HELP = """\
 tool NAME {json}       call a tool
 /NAME args             run a slash command
 event NAME {json}      tell of an event: event turn_end {"stop": "end_turn"}
 ask NAME {json}        ask for a verdict: ask tool_call {"tool_name": "bash", "tool_args": {"command": "ls"}}
+answer TEXT            answer the tool that it has called, the oldest call first
 key PANEL KEY [TEXT]   press a key in a panel
 resize PANEL W H       tell of a panel's size
 ping                   see whether it still serves
@@ -37,7 +38,8 @@ class RegisteredNames:
     tools: set[str] = field(default_factory=set)
     commands: dict[str, str] = field(default_factory=dict)
     """By key."""
-    panels: set[str] = field(default_factory=set)
+    calls: dict[str, str] = field(default_factory=dict)
+    """The tools that it has called and waits for, by the id of the call."""
 
     def take_in(self, frame: dict[str, Any]) -> None:
         kind, name = frame.get("type"), frame.get("name")
@@ -47,8 +49,15 @@ class RegisteredNames:
             self.tools.discard(name)
         elif kind == "register_command" and isinstance(name, str):
             self.commands.setdefault(command_key(name), name)
-        elif kind == "command_response" and isinstance(panel := frame.get("open_panel"), dict):
-            self.panels.add(str(panel.get("id")))
+        elif kind == "call_tool":
+            self.calls[str(frame.get("id"))] = str(name)
+        elif kind == "call_tool_cancel":
+            self.calls.pop(str(frame.get("id")), None)
+
+    def answered(self, frame: dict[str, Any]) -> None:
+        """Called with each frame of the host."""
+        if frame.get("type") == "tool_result":
+            self.calls.pop(str(frame.get("id")), None)
 
 
 def frame_for(line: str, known: RegisteredNames, call_id: str) -> dict[str, Any]:
@@ -73,14 +82,12 @@ def frame_for(line: str, known: RegisteredNames, call_id: str) -> dict[str, Any]
         case "ask":
             name, members = _name_and_object(rest, "ask NAME {json}")
             return _check_frame({"type": "event_intercept", "id": call_id, "event": name, **members})
-        case "key":
-            return _key(rest)
-        case "resize":
-            return _resize(rest)
+        case "answer":
+            return _answer(rest, known.calls)
         case "ping":
             return {"type": "ping", "id": call_id}
-        case "frame":
-            return _raw(rest)
+    if (reader := _READERS.get(word)) is not None:
+        return reader(rest)
     raise CommandError(f"{no_such('command', word, WORDS)}; help lists them")
 
 
@@ -89,6 +96,13 @@ def _raw(text: str) -> dict[str, Any]:
     if not isinstance(frame.get("type"), str):
         raise CommandError('a frame needs a "type"')
     return frame
+
+
+def _answer(text: str, calls: dict[str, str]) -> dict[str, Any]:
+    if not calls:
+        raise CommandError("answer TEXT: it has called no tool, or has its answer")
+    call_id, name = next(iter(calls.items()))
+    return {"type": "tool_result", "id": call_id, "name": name, "content": [{"type": "text", "text": text}]}
 
 
 def _key(rest: str) -> dict[str, Any]:
@@ -108,6 +122,9 @@ def _resize(rest: str) -> dict[str, Any]:
     if len(words) != 3 or not words[1].isdecimal() or not words[2].isdecimal():
         raise CommandError("resize PANEL WIDTH HEIGHT: resize list 80 24")
     return {"type": "panel_resize", "panel_id": words[0], "width": int(words[1]), "height": int(words[2])}
+
+
+_READERS: dict[str, Callable[[str], dict[str, Any]]] = {"frame": _raw, "key": _key, "resize": _resize}
 
 
 def _name_and_object(rest: str, usage: str) -> tuple[str, dict[str, Any]]:

@@ -87,7 +87,8 @@ def _lines(name: str, host: int, stats: ExtensionStats) -> list[str]:
         f"{number_format.size(stats.bytes_out)})",
         f"calls       {stats.calls}, {stats.pending} pending, {counted(stats.errors, 'error')},"
         f" {counted(stats.timeouts, 'timeout')},"
-        f" {counted(stats.blocks, 'block')}",
+        f" {counted(stats.blocks, 'block')}"
+        + (f", {stats.calls_made} made through the host" if stats.calls_made else ""),
         f"left out    {counted(stats.events_dropped, 'event')}, {counted(stats.notes_dropped, 'note')},"
         f" {counted(stats.junk_lines, 'line')} of junk,"
         f" {counted(stats.limit_breaches, 'limit breach', 'limit breaches')}",

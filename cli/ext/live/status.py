@@ -29,11 +29,13 @@ LINES = 24
 """Lines of one screen, where the output is no terminal."""
 LOG_LINES = 50
 LOG_LINES_IN_JSON = 20
+NO_PROGRAM = "nothing to start"
+"""The state of an extension without a program that may be used."""
 
 
 def run_status(name: str, pid: int | None, *, as_json: bool) -> int:
-    """Prints one screen about the extension. Returns 0 if it works in a host or soon will, 1 if it does not. Raises
-    `ControlError`, and `CommandLineError` for an unknown name or if several hosts have the extension."""
+    """Prints one screen about the extension. Returns 0 if it works in a host or soon will, or needs no host; else 1.
+    Raises `ControlError`, and `CommandLineError` for an unknown name or if several hosts have the extension."""
     client, found = host_with(name, pid)
     if client is None:
         unanswering = [host.pid for host in found if host.info is None]
@@ -59,6 +61,7 @@ def _print_not_running(name: str, unanswering: list[int], *, as_json: bool) -> i
         state, why, to_do = "not running", "no host has it, and it is not installed", "zot host -e FOLDER"
     else:
         state, why, to_do = _reason_not_running(found)
+    exit_code = 0 if state == NO_PROGRAM else 1
     if unanswering:
         why += f" (host {', '.join(map(str, unanswering))} does not answer)"
     if as_json:
@@ -67,7 +70,7 @@ def _print_not_running(name: str, unanswering: list[int], *, as_json: bool) -> i
             {"host": None, "name": name, "state": state, "why": why, "to_do": to_do, "folder": folder, "log": str(log),
              "last_lines": _last_records(log)}
         )  # fmt: skip
-        return 1
+        return exit_code
     facts = [f"{one_line(name, 200)}: {state}", f"{'why':<{LABEL}}{one_line(why, 2000)}", f"{'to do':<{LABEL}}{to_do}"]
     if found is not None:
         label = "folder" if found.kind.has_folder else "file"
@@ -76,7 +79,7 @@ def _print_not_running(name: str, unanswering: list[int], *, as_json: bool) -> i
         facts.append(f"{label:<{LABEL}}{one_line(where, 4096)}")
     facts.append(f"{'log':<{LABEL}}{log}{'' if log.exists() else ' (none yet)'}")
     _print(facts, log)
-    return 1
+    return exit_code
 
 
 def _find_installed(name: str) -> InstalledExtension | None:
@@ -109,6 +112,8 @@ def _reason_not_running(extension: InstalledExtension) -> tuple[str, str, str]:
     judged = judge_trust(extension, zot_home())
     if judged is not None and not judged.is_trusted:
         return "not trusted", judged.reason or judged.standing.value, f"zot ext trust {name}"
+    if extension.manifest.without_program:
+        return NO_PROGRAM, extension.manifest.without_program, "nothing"
     return "not running", "no host that runs has it", "zot host, or any run of zot, starts it"
 
 

@@ -131,17 +131,20 @@ def _lines(details: Details, size: DefinitionSize | None, hosts: list[int]) -> I
                 "trusted",
                 "yes" if details.is_trusted else f"no, {details.trust}: zot ext trust {shlex.quote(extension.name)}",
             )
-    if extension.kind.has_data_dir:
+    starts = extension.manifest is None or not extension.manifest.without_program
+    if starts and extension.kind.has_data_dir:
         yield "data", f"{details.data}, {'none yet' if details.data_bytes is None else bytes_of(details.data_bytes)}"
-    if details.data_in_folder:
+    if starts and details.data_in_folder:
         yield "", f"and in its own folder: {', '.join(details.data_in_folder[:10])}"
-    yield "log", f"{details.log}, {'none yet' if details.log_bytes is None else bytes_of(details.log_bytes)}"
-    yield (
-        "definitions",
-        "unknown: it has not run yet" if size is None else definitions_text(size.tools, size.tokens),
-    )
+    if starts:
+        yield "log", f"{details.log}, {'none yet' if details.log_bytes is None else bytes_of(details.log_bytes)}"
+        yield (
+            "definitions",
+            "unknown: it has not run yet" if size is None else definitions_text(size.tools, size.tokens),
+        )
     yield from _of_record(details)
-    yield "running", f"in host {', '.join(map(str, hosts))}" if hosts else "in no host"
+    if starts:
+        yield "running", f"in host {', '.join(map(str, hosts))}" if hosts else "in no host"
     for warning in details.warnings:
         yield "warning", warning
 
@@ -158,7 +161,11 @@ def _of_manifest(manifest: Manifest, details: Details) -> Iterator[tuple[str, st
     yield "enabled", "yes" if manifest.is_enabled else f"no: zot ext enable {shlex.quote(manifest.name)}"
     if manifest.dialect != ZOT:
         yield "protocol", manifest.dialect
-    yield "command line", shlex.join(details.argv)
+    yield "command line", manifest.without_program or shlex.join(details.argv)
+    if manifest.skills:
+        yield "skills", ", ".join(manifest.skills)
+    if manifest.without_program:
+        return
     if (sdk := _sdk(details)) is not None:
         yield "Copilot SDK", f"{sdk.version}, {sdk.path}"
     yield "environment", f"{details.env_policy}; asks for {', '.join(manifest.env) or 'nothing by name'}"

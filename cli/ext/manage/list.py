@@ -64,10 +64,10 @@ def _run(*, project: bool, everywhere: bool, cwd: str | None, as_json: bool) -> 
 
 
 def _print_table(found: list[InstalledExtension], home: Path, width: int | None) -> None:
-    """With a width, faults of extensions stand below the table; without one, after the folder."""
+    """With a width, lines about extensions stand below the table; without one, after the folder."""
     from supervisor.monitoring.definition_sizes import read_sizes
 
-    troubles = [(each, each.trouble or each.record_trouble) for each in found]
+    troubles = [(each, each.trouble or each.record_trouble or _without_program(each)) for each in found]
     sizes = read_sizes(home)
     rows = [_row(each, home, sizes, "" if width is not None else trouble) for each, trouble in troubles]
     lines = fit_columns([COLUMNS, *rows], width, GIVES_WAY)
@@ -94,6 +94,10 @@ def _row(extension: InstalledExtension, home: Path, sizes: Sizes, trouble: str) 
             folder,
         )
     )
+
+
+def _without_program(extension: InstalledExtension) -> str:
+    return "" if extension.manifest is None else extension.manifest.without_program
 
 
 def _size(extension: InstalledExtension, sizes: Sizes) -> DefinitionSize | None:
@@ -149,6 +153,7 @@ def _record(extension: InstalledExtension, home: Path, size: DefinitionSize | No
         "ref": record and record.ref,
         "commit": record and record.commit,
         "broken": extension.trouble or None,
+        "without_program": _without_program(extension) or None,
         "tools": size and size.tools,
         "definition_tokens": size and size.tokens,
     }

@@ -343,7 +343,7 @@ class _TrustActions:
             "name": manifest.name,
             "folder": str(found.place),
             "standing": standing.value,
-            "command": [manifest.exec, *(manifest.args or ())],
+            "command": found.written,
             "data": list(manifest.data),
             "env": list(manifest.env),
             "env_policy": policy_of(manifest, self._config),

@@ -148,6 +148,8 @@ class _ConversationFold:
         if isinstance(record, events.ToolCall):
             arguments = cut(bytes(record.args).decode("utf-8", "replace"))
             title = f"{record.name} ({record.extension})" if record.extension else record.name
+            if record.origin_extension:
+                title += f", called by {record.origin_extension}"
             call = self._calls[record.id] = CallPart(title, arguments.encode())
             self._add(call)
             return

@@ -1,8 +1,8 @@
 /** `Extension`: registers tools, commands, guards and handlers, speaks to the host, and runs. */
 import { Conversation, type Link, type Patience } from './conversation.js';
-import type { ToolOutput } from './content.js';
+import type { CalledResult, ToolOutput } from './content.js';
 import type { ContentBlock, KeyName, LogLevel, NoteLevel, PanelFields } from './frames.js';
-import type { Event, Events, ToolAnswered, ToolCalled } from './events.js';
+import type { AgentStart, Event, Events, ToolAnswered, ToolCalled } from './events.js';
 import type { HostInfo } from './host_info.js';
 import { type JsonObject } from './json.js';
 import { type RunOptions } from './process.js';
@@ -10,13 +10,17 @@ import { type CommandHandler, type ToolHandler, type ToolOptions } from './regis
 import type { ObjectSchema } from './schema.js';
 import type { Verdict } from './verdicts.js';
 type Awaitable<T> = T | Promise<T>;
+export interface ExtensionOptions {
+    /** A run waits at its end for prompts that the extension may still `submit`. */
+    latePrompts?: boolean;
+}
 /** Makes an extension. It sends nothing before `run`. */
-export declare function extension(name: string, version?: string): Extension;
+export declare function extension(name: string, version?: string, options?: ExtensionOptions): Extension;
 export declare class Extension {
     #private;
     readonly name: string;
     readonly version: string;
-    constructor(name: string, version: string);
+    constructor(name: string, version: string, { latePrompts }?: ExtensionOptions);
     /** The facts in the host's `hello_ack`. Known in every handler; throws before. Other code awaits `greeted`. */
     get host(): HostInfo;
     /** Resolves with the host's information when it has said hello; rejects if the conversation ends before. */
@@ -50,6 +54,11 @@ export declare class Extension {
     }) => Awaitable<Verdict<string>>): this;
     /** Judges the result of a tool before the model sees it: `allow()`, `block(reason)` or `rewrite(output)`. */
     interceptToolResult(guard: (result: ToolAnswered) => Awaitable<Verdict<string | ContentBlock[] | Exclude<ToolOutput, void>>>): this;
+    /**
+     * Asks before the first request to the model, and again when the model or the session changes. The guard returns the
+     * whole new system prompt ('' removes it), or nothing. One that fails leaves the prompt as it is.
+     */
+    interceptBeforeAgentStart(guard: (start: AgentStart) => Awaitable<string | null | undefined | void>): this;
     /** Calls the handler for each key that is pressed in the panel, in order. A typed character is in `text`. */
     onPanelKey(panelId: string, handler: (key: KeyName, text: string) => unknown): this;
     /** Calls the handler when the size of the panel changes: columns and lines. */
@@ -62,12 +71,22 @@ export declare class Extension {
     notify(level: NoteLevel, message: string): Promise<void>;
     /** Removes the notes of this extension. */
     clearNotes(): Promise<void>;
+    /** Opens a panel, as an `openPanel` answer does, but at any time. */
+    openPanel(id: string, fields?: PanelFields): Promise<void>;
+    /** Sends a prompt to the agent, at any time. It runs after the prompts that wait. */
+    submit(text: string): Promise<void>;
     /** Draws an open panel. Fields that are left out do not change. */
     renderPanel(panelId: string, fields: PanelFields): Promise<void>;
     /** Closes an open panel. */
     closePanel(panelId: string): Promise<void>;
     /** Writes a line with a level and fields to the extension's log; to stderr if the host has no feature `log`. */
     log(level: LogLevel, message: string, fields?: JsonObject): Promise<void>;
+    /**
+     * Has the host call a tool, of the agent or of another extension. In a tool's handler the call is a part of its own
+     * call, and is cancelled with it: it rejects with a CancelledError. A tool that fails, or is refused, gives a result
+     * with `isError`. Rejects in a guard, and if the host calls no tools for extensions.
+     */
+    callTool(name: string, args?: JsonObject): Promise<CalledResult>;
     /** Serves the host on stdin and stdout, then ends the process. It never returns. */
     run(options?: RunOptions): Promise<never>;
     /** `run`, but only if node was started with this module, so that a test can import it. Pass `import.meta.url`. */

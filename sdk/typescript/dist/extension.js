@@ -5,21 +5,23 @@ import { encode } from './json.js';
 import { isEntryPoint, serveProcess } from './process.js';
 import { Registry, } from './registry.js';
 /** Makes an extension. It sends nothing before `run`. */
-export function extension(name, version = '0.0.0') {
-    return new Extension(name, version);
+export function extension(name, version = '0.0.0', options = {}) {
+    return new Extension(name, version, options);
 }
 export class Extension {
     name;
     version;
     #registry = new Registry();
+    #capabilities;
     #conversation;
     #early = [];
     #greeting = new Greeting();
-    constructor(name, version) {
+    constructor(name, version, { latePrompts = false } = {}) {
         if (typeof name !== 'string' || name === '')
             throw new TypeError('an extension needs a name');
         this.name = name;
         this.version = version;
+        this.#capabilities = latePrompts ? ['submit'] : [];
     }
     // --- the host ---------------------------------------------------------------------------------------------
     /** The facts in the host's `hello_ack`. Known in every handler; throws before. Other code awaits `greeted`. */
@@ -72,6 +74,13 @@ export class Extension {
     interceptToolResult(guard) {
         return this.#guard('tool_result', guard);
     }
+    /**
+     * Asks before the first request to the model, and again when the model or the session changes. The guard returns the
+     * whole new system prompt ('' removes it), or nothing. One that fails leaves the prompt as it is.
+     */
+    interceptBeforeAgentStart(guard) {
+        return this.#guard('before_agent_start', guard);
+    }
     /** Calls the handler for each key that is pressed in the panel, in order. A typed character is in `text`. */
     onPanelKey(panelId, handler) {
         this.#registry.addPanelHandlers(panelId, { key: handler });
@@ -101,6 +110,25 @@ export class Extension {
     clearNotes() {
         return this.#say({ type: 'clear_notes' });
     }
+    /** Opens a panel, as an `openPanel` answer does, but at any time. */
+    openPanel(id, fields = {}) {
+        if (typeof id !== 'string' || id === '')
+            throw new TypeError(`openPanel takes the id of a panel, not ${id}`);
+        for (const [name, value] of Object.entries(fields)) {
+            const isRight = name === 'lines' ? Array.isArray(value) && value.every(isText) : isText(value);
+            if (!isRight)
+                throw new TypeError(`openPanel: ${name} is a ${name === 'lines' ? 'list of texts' : 'text'}`);
+        }
+        return this.#say({ type: 'open_panel', panel: { id, ...fields } });
+    }
+    /** Sends a prompt to the agent, at any time. It runs after the prompts that wait. */
+    submit(text) {
+        if (typeof text !== 'string')
+            throw new TypeError(`submit takes a text, not ${JSON.stringify(text)}`);
+        if (text.trim() === '')
+            throw new TypeError('submit: the prompt is blank, which a host ignores');
+        return this.#say({ type: 'submit', text });
+    }
     /** Draws an open panel. Fields that are left out do not change. */
     renderPanel(panelId, fields) {
         return this.#say({ type: 'panel_render', panel_id: panelId, ...fields });
@@ -115,6 +143,16 @@ export class Extension {
             return this.#say({ type: 'log', level, message, ...(fields === undefined ? {} : { fields }) });
         }
         this.#report(fields === undefined ? `${level}: ${message}` : `${level}: ${message} ${JSON.stringify(fields)}`);
+    }
+    // --- tools of others --------------------------------------------------------------------------------------
+    /**
+     * Has the host call a tool, of the agent or of another extension. In a tool's handler the call is a part of its own
+     * call, and is cancelled with it: it rejects with a CancelledError. A tool that fails, or is refused, gives a result
+     * with `isError`. Rejects in a guard, and if the host calls no tools for extensions.
+     */
+    async callTool(name, args = {}) {
+        const host = this.host;
+        return this.#conversation.callTool(host, name, args);
     }
     // --- running ----------------------------------------------------------------------------------------------
     /** Serves the host on stdin and stdout, then ends the process. It never returns. */
@@ -132,7 +170,7 @@ export class Extension {
             throw new Error(`${this.name} is running already`);
         const conversation = new Conversation(this.#registry, link, (host) => this.#greeting.arrived(host), patience);
         this.#conversation = conversation;
-        conversation.start(this.name, this.version);
+        conversation.start(this.name, this.version, this.#capabilities);
         for (const frame of this.#early.splice(0))
             void conversation.send(frame);
         void conversation.over.then(() => {
@@ -166,6 +204,9 @@ export class Extension {
     #report(message) {
         process.stderr.write(`[${this.name}] ${message}\n`);
     }
+}
+function isText(value) {
+    return typeof value === 'string';
 }
 class Greeting {
     arrived = () => { };

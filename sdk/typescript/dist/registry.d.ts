@@ -1,8 +1,8 @@
 /** The registrations of an extension, and their frames. */
 import type { CommandOutput } from './responses.js';
 import type { ToolOutput } from './content.js';
-import type { ExtensionFrame, GuardedName, KeyName } from './frames.js';
-import type { JsonObject } from './json.js';
+import type { ExtensionFrame, Exposure, GuardedName, KeyName } from './frames.js';
+import { type JsonObject } from './json.js';
 import type { Verdict } from './verdicts.js';
 /** A call under way, as its handler sees it. */
 export interface CommandCall {
@@ -23,6 +23,14 @@ export interface ToolOptions {
     idempotent?: boolean;
     /** The tool changes nothing, so several calls may run at the same time. */
     readOnly?: boolean;
+    /** The model is offered it only once a result of this extension has named it in `activate`. */
+    deferred?: boolean;
+    /** As in zot; counts before `deferred`. */
+    exposure?: Exposure;
+    /** JSON Schema of `structured` in its results, for programs. An object that it returns is then sent as JSON, too. */
+    outputSchema?: JsonObject;
+    /** A call waits for a person, without a time limit. */
+    interactive?: boolean;
 }
 type Awaitable<T> = T | Promise<T>;
 export type ToolHandler<Args> = (args: Args, call: ToolCall) => Awaitable<ToolOutput>;

@@ -15,7 +15,7 @@ export declare abstract class TestHost {
     readonly deadlineMs: number;
     /** The extension's folder for state: that of the options, else a new one, which is removed at the end. */
     readonly dataDir: string;
-    constructor({ deadlineMs, host }: HostOptions);
+    constructor({ deadlineMs, host, hostTools }: HostOptions);
     /** Sends any frame. */
     abstract send(frame: HostFrame): void;
     /** Sends `shutdown` and waits for the end. */
@@ -31,6 +31,8 @@ export declare abstract class TestHost {
         level: NoteLevel;
         message: string;
     }[];
+    /** The prompts that it has submitted. */
+    get prompts(): string[];
     get logs(): {
         level: LogLevel;
         message: string;

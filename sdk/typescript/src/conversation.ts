@@ -2,19 +2,20 @@
 
 import { misfit } from './arguments.js';
 import { Call, Calls, CancelledError } from './calls.js';
-import { toResult } from './content.js';
+import { toResult, type CalledResult } from './content.js';
 import { brief, full } from './errors.js';
 import type {
   CommandInvokedFrame, EventInterceptFrame, ExtensionFrame, GuardedName, HostFrame, ToolCallFrame,
 } from './frames.js';
-import { toSubject } from './events.js';
+import { toEvent, toSubject } from './events.js';
 import { toHostInfo, type HostInfo } from './host_info.js';
-import { encode } from './json.js';
+import { encode, type JsonObject } from './json.js';
 import { read, type Unknown, type Unusable } from './reading.js';
 import type { Registry } from './registry.js';
 import { fail, toResponse } from './responses.js';
 import { Sequences } from './sequences.js';
-import { asRewritten, together, toFields, type VerdictFields } from './verdicts.js';
+import { current, GUARD, ToolCalls } from './tool_calls.js';
+import { asRewritten, together, toFields, type JudgedName, type VerdictFields } from './verdicts.js';
 
 /** The connection to the host. */
 export interface Link {
@@ -35,13 +36,14 @@ export interface Patience {
 }
 export const PATIENCE: Patience = { finish: 900, abort: 300, hooks: 500 };
 const STOPPING = 'the extension is stopping';
-const CAPABILITIES = ['commands', 'tools', 'events', 'panels', 'ping'];
+const CAPABILITIES = ['commands', 'tools', 'events', 'panels', 'cancel', 'tool_cancel', 'call_tool', 'ping'];
 
 export class Conversation {
   readonly #registry: Registry;
   readonly #link: Link;
   readonly #patience: Patience;
   readonly #calls = new Calls();
+  readonly #toolCalls = new ToolCalls();
   readonly #sequences: Sequences;
   readonly #onHost: (host: HostInfo) => void;
   readonly #judging = new Set<Promise<void>>();
@@ -65,8 +67,8 @@ export class Conversation {
   }
 
   /** Sends `hello`, all registrations and `ready`. Does not wait for the host's `hello_ack`. */
-  start(name: string, version: string): void {
-    void this.send({ type: 'hello', name, version, capabilities: CAPABILITIES });
+  start(name: string, version: string, capabilities: readonly string[] = []): void {
+    void this.send({ type: 'hello', name, version, capabilities: [...CAPABILITIES, ...capabilities] });
     for (const frame of this.#registry.frames()) void this.send(frame);
     void this.send({ type: 'ready' });
   }
@@ -74,6 +76,11 @@ export class Conversation {
   /** Throws a TypeError if JSON cannot hold the frame. */
   send(frame: ExtensionFrame): Promise<void> {
     return this.#link.write(encode(frame));
+  }
+
+  /** Has the host call a tool. */
+  callTool(host: HostInfo, name: string, args: JsonObject): Promise<CalledResult> {
+    return this.#toolCalls.begin(async (frame) => this.send(frame), host, name, args);
   }
 
   /** Handles one line of the host. Never throws, never waits. */
@@ -94,15 +101,20 @@ export class Conversation {
         return this.#begin(frame, (call) => this.#runCommand(frame, call));
       case 'cancel':
         return this.#calls.cancel(frame.id, frame.reason ?? 'cancelled');
+      case 'tool_cancel':
+        return this.#calls.cancel(frame.id, 'cancelled');
+      case 'tool_result':
+        return this.#toolCalls.take(frame);
       case 'event': {
-        const subject = toSubject(frame);
+        const subject = toEvent(frame);
         for (const handler of this.#registry.events.get(frame.event) ?? []) {
           this.#handle('events', `handler of ${frame.event}`, () => handler(subject as never));
         }
         return;
       }
       case 'event_intercept': {
-        const judging = this.#judge(frame).finally(() => this.#judging.delete(judging));
+        const asking = frame.event === 'before_agent_start' ? this.#changePrompt(frame) : this.#judge(frame);
+        const judging = asking.finally(() => this.#judging.delete(judging));
         this.#judging.add(judging);
         return;
       }
@@ -140,11 +152,14 @@ export class Conversation {
   async #windDown(): Promise<void> {
     const { finish, abort, hooks } = this.#patience;
     const work = Promise.all([this.#calls.settled(), this.#sequences.settled(), ...this.#judging]);
+    if (!this.#wasAsked) this.#toolCalls.end(STOPPING); // the host may be gone
     if (!(await within(work, finish))) {
       this.#calls.cancelAll(STOPPING);
+      this.#toolCalls.end(STOPPING);
       await within(work, abort);
       this.#calls.refuseAll(STOPPING);
     }
+    this.#toolCalls.end(STOPPING);
     await within(this.#runHooks(), hooks);
     if (this.#wasAsked) await this.send({ type: 'shutdown_ack' });
   }
@@ -179,15 +194,21 @@ export class Conversation {
       const isHeard = this.#host?.features.has('tool_progress') && !call.isAnswered;
       if (isHeard) await this.send({ type: 'tool_progress', id, text: String(text) });
     };
-    const output = await tool.handler((args ?? {}) as never, { id, name, signal: call.signal, progress });
-    const { content, isError } = toResult(output);
-    call.answer({ type: 'tool_result', id, content, ...(isError === undefined ? {} : { is_error: isError }) });
+    const handle = () => tool.handler((args ?? {}) as never, { id, name, signal: call.signal, progress });
+    const output = await current.run({ call, isTool: true }, handle);
+    const { content, isError, activate, structured } = toResult(output, tool.options.outputSchema !== undefined);
+    call.answer({
+      type: 'tool_result', id, content, ...(isError === undefined ? {} : { is_error: isError }),
+      ...(activate === undefined ? {} : { activate_tools: activate }),
+      ...(structured === undefined ? {} : { structured_content: structured }),
+    });
   }
 
   async #runCommand({ id, name, args }: CommandInvokedFrame, call: Call): Promise<void> {
     const command = this.#registry.commands.get(name);
     if (!command) throw new Error(`there is no command named ${name}`);
-    const output = await command.handler(args ?? '', { id, name, signal: call.signal });
+    const handle = () => command.handler(args ?? '', { id, name, signal: call.signal });
+    const output = await current.run({ call, isTool: false }, handle);
     call.answer({ type: 'command_response', id, ...toResponse(output) });
   }
 
@@ -198,7 +219,7 @@ export class Conversation {
     try {
       let subject = toSubject(frame);
       for (const guard of this.#registry.guards.get(event as GuardedName) ?? []) {
-        const said = toFields(event as GuardedName, await guard(subject as never));
+        const said = toFields(event as JudgedName, await current.run(GUARD, () => guard(subject as never)));
         if (said.block) {
           fields = said;
           break;
@@ -217,6 +238,24 @@ export class Conversation {
       const reason = `the guard of ${event} failed: ${brief(error)}`;
       await this.send({ type: 'event_intercept_response', id, block: true, reason });
     }
+  }
+
+  /** Asks the guards of the system prompt. One that fails changes nothing; the answer names it. */
+  async #changePrompt(frame: EventInterceptFrame): Promise<void> {
+    const fields: VerdictFields = {};
+    for (const guard of this.#registry.guards.get('before_agent_start') ?? []) {
+      try {
+        const subject = toSubject({ ...frame, ...fields } as EventInterceptFrame);
+        const said: unknown = await current.run(GUARD, () => guard(subject as never));
+        if (said === undefined || said === null) continue;
+        if (typeof said !== 'string') throw new TypeError('it must return the whole new system prompt, or nothing');
+        fields.system_prompt = said;
+      } catch (error) {
+        this.#link.report(`guard of before_agent_start failed: ${full(error)}`);
+        fields.reason = `the guard of before_agent_start failed: ${brief(error)}`;
+      }
+    }
+    await this.send({ type: 'event_intercept_response', id: frame.id, ...fields });
   }
 
   #handlePanel(id: string, what: string, handler: () => unknown): void {

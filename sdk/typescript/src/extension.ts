@@ -1,10 +1,10 @@
 /** `Extension`: registers tools, commands, guards and handlers, speaks to the host, and runs. */
 
 import { Conversation, type Link, type Patience } from './conversation.js';
-import type { ToolOutput } from './content.js';
+import type { CalledResult, ToolOutput } from './content.js';
 import { brief } from './errors.js';
 import type { ContentBlock, ExtensionFrame, GuardedName, KeyName, LogLevel, NoteLevel, PanelFields } from './frames.js';
-import type { Event, Events, ToolAnswered, ToolCalled } from './events.js';
+import type { AgentStart, Event, Events, ToolAnswered, ToolCalled } from './events.js';
 import type { HostInfo } from './host_info.js';
 import { encode, type JsonObject } from './json.js';
 import { isEntryPoint, serveProcess, type RunOptions } from './process.js';
@@ -16,23 +16,30 @@ import type { Verdict } from './verdicts.js';
 
 type Awaitable<T> = T | Promise<T>;
 
+export interface ExtensionOptions {
+  /** A run waits at its end for prompts that the extension may still `submit`. */
+  latePrompts?: boolean;
+}
+
 /** Makes an extension. It sends nothing before `run`. */
-export function extension(name: string, version = '0.0.0'): Extension {
-  return new Extension(name, version);
+export function extension(name: string, version = '0.0.0', options: ExtensionOptions = {}): Extension {
+  return new Extension(name, version, options);
 }
 
 export class Extension {
   readonly name: string;
   readonly version: string;
   readonly #registry = new Registry();
+  readonly #capabilities: readonly string[];
   #conversation: Conversation | undefined;
   #early: ExtensionFrame[] = [];
   #greeting = new Greeting();
 
-  constructor(name: string, version: string) {
+  constructor(name: string, version: string, { latePrompts = false }: ExtensionOptions = {}) {
     if (typeof name !== 'string' || name === '') throw new TypeError('an extension needs a name');
     this.name = name;
     this.version = version;
+    this.#capabilities = latePrompts ? ['submit'] : [];
   }
 
   // --- the host ---------------------------------------------------------------------------------------------
@@ -107,6 +114,14 @@ export class Extension {
     return this.#guard('tool_result', guard);
   }
 
+  /**
+   * Asks before the first request to the model, and again when the model or the session changes. The guard returns the
+   * whole new system prompt ('' removes it), or nothing. One that fails leaves the prompt as it is.
+   */
+  interceptBeforeAgentStart(guard: (start: AgentStart) => Awaitable<string | null | undefined | void>): this {
+    return this.#guard('before_agent_start', guard);
+  }
+
   /** Calls the handler for each key that is pressed in the panel, in order. A typed character is in `text`. */
   onPanelKey(panelId: string, handler: (key: KeyName, text: string) => unknown): this {
     this.#registry.addPanelHandlers(panelId, { key: handler });
@@ -143,6 +158,23 @@ export class Extension {
     return this.#say({ type: 'clear_notes' });
   }
 
+  /** Opens a panel, as an `openPanel` answer does, but at any time. */
+  openPanel(id: string, fields: PanelFields = {}): Promise<void> {
+    if (typeof id !== 'string' || id === '') throw new TypeError(`openPanel takes the id of a panel, not ${id}`);
+    for (const [name, value] of Object.entries(fields)) {
+      const isRight = name === 'lines' ? Array.isArray(value) && value.every(isText) : isText(value);
+      if (!isRight) throw new TypeError(`openPanel: ${name} is a ${name === 'lines' ? 'list of texts' : 'text'}`);
+    }
+    return this.#say({ type: 'open_panel', panel: { id, ...fields } });
+  }
+
+  /** Sends a prompt to the agent, at any time. It runs after the prompts that wait. */
+  submit(text: string): Promise<void> {
+    if (typeof text !== 'string') throw new TypeError(`submit takes a text, not ${JSON.stringify(text)}`);
+    if (text.trim() === '') throw new TypeError('submit: the prompt is blank, which a host ignores');
+    return this.#say({ type: 'submit', text });
+  }
+
   /** Draws an open panel. Fields that are left out do not change. */
   renderPanel(panelId: string, fields: PanelFields): Promise<void> {
     return this.#say({ type: 'panel_render', panel_id: panelId, ...fields });
@@ -159,6 +191,18 @@ export class Extension {
       return this.#say({ type: 'log', level, message, ...(fields === undefined ? {} : { fields }) });
     }
     this.#report(fields === undefined ? `${level}: ${message}` : `${level}: ${message} ${JSON.stringify(fields)}`);
+  }
+
+  // --- tools of others --------------------------------------------------------------------------------------
+
+  /**
+   * Has the host call a tool, of the agent or of another extension. In a tool's handler the call is a part of its own
+   * call, and is cancelled with it: it rejects with a CancelledError. A tool that fails, or is refused, gives a result
+   * with `isError`. Rejects in a guard, and if the host calls no tools for extensions.
+   */
+  async callTool(name: string, args: JsonObject = {}): Promise<CalledResult> {
+    const host = this.host;
+    return this.#conversation!.callTool(host, name, args);
   }
 
   // --- running ----------------------------------------------------------------------------------------------
@@ -178,7 +222,7 @@ export class Extension {
     if (this.#conversation) throw new Error(`${this.name} is running already`);
     const conversation = new Conversation(this.#registry, link, (host) => this.#greeting.arrived(host), patience);
     this.#conversation = conversation;
-    conversation.start(this.name, this.version);
+    conversation.start(this.name, this.version, this.#capabilities);
     for (const frame of this.#early.splice(0)) void conversation.send(frame);
     void conversation.over.then(() => {
       this.#conversation = undefined;
@@ -211,6 +255,10 @@ export class Extension {
   #report(message: string): void {
     process.stderr.write(`[${this.name}] ${message}\n`);
   }
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
 }
 
 class Greeting {

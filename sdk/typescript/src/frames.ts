@@ -1,10 +1,12 @@
 /** The frames of the extension protocol, version 1. A frame is one JSON object per line, with a `type`. */
 
-import type { JsonObject } from './json.js';
+import type { Json, JsonObject } from './json.js';
 
 export interface TextBlock {
   type: 'text';
   text: string;
+  /** A screen may show it as such; the model gets the text as it is. */
+  format?: 'markdown';
 }
 
 export interface ImageBlock {
@@ -22,6 +24,9 @@ export interface PanelFields {
   footer?: string;
 }
 
+/** Ways of offering a tool; `codemode` counts like `direct` here. */
+export type Exposure = 'direct' | 'deferred' | 'codemode' | 'model-only';
+
 /** Events that `on` takes. */
 export type EventName =
   | 'session_start'
@@ -33,10 +38,21 @@ export type EventName =
   | 'turn_end'
   | 'error'
   | 'idle'
-  | 'session_end';
+  | 'session_end'
+  | 'user_prompt_submit'
+  | 'tool_confirmation_requested'
+  | 'permission_decision'
+  | 'pre_compact'
+  | 'post_compact'
+  | 'subagent_start'
+  | 'subagent_stop';
 
 /** Points at which a guard can be asked. */
-export type GuardedName = 'user_prompt' | 'turn_start' | 'assistant_message' | 'tool_call' | 'tool_result';
+export type GuardedName =
+  | 'user_prompt' | 'turn_start' | 'assistant_message' | 'tool_call' | 'tool_result' | 'before_agent_start';
+
+/** How a tool call, or the summary of a conversation, has ended. */
+export type Outcome = 'completed' | 'failed' | 'blocked' | 'cancelled' | 'timed_out';
 
 export type NoteLevel = 'info' | 'success' | 'warn' | 'error';
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -57,10 +73,17 @@ interface EventFields {
   text?: string;
   is_error?: boolean;
   content?: ContentBlock[];
-  source?: 'startup' | 'resume' | 'new';
-  reason?: 'complete' | 'error' | 'abort' | 'timeout' | 'user_exit';
+  source?: string;
+  reason?: string;
   error_context?: 'model_call' | 'tool_execution' | 'system' | 'user_input';
   recoverable?: boolean;
+  session_id?: string;
+  cwd?: string;
+  origin_extension?: string;
+  agent_run_id?: string;
+  provider?: string;
+  model?: string;
+  system_prompt?: string;
 }
 
 export interface HelloAckFrame {
@@ -72,12 +95,40 @@ export interface HelloAckFrame {
   cwd: string;
   extension_dir?: string;
   data_dir?: string;
+  capabilities?: string[];
   features?: string[];
 }
 export interface CommandInvokedFrame { type: 'command_invoked'; id: string; name: string; args?: string }
 export interface ToolCallFrame { type: 'tool_call'; id: string; name: string; args: JsonObject }
 export interface CancelFrame { type: 'cancel'; id: string; reason?: string }
-export interface EventFrame extends EventFields { type: 'event' }
+/** zot's own word for `cancel`. */
+export interface ToolCancelFrame { type: 'tool_cancel'; id: string }
+/** The answer to a `call_tool`. */
+export interface CalledToolResultFrame {
+  type: 'tool_result';
+  id: string;
+  name: string;
+  content?: ContentBlock[];
+  is_error?: boolean;
+  truncated?: boolean;
+}
+export interface EventFrame extends EventFields {
+  type: 'event';
+  sequence?: number;
+  queued?: boolean;
+  image_count?: number;
+  tool_args_raw?: string;
+  tool_preview?: string;
+  status?: Outcome;
+  executed?: boolean;
+  result?: { content?: ContentBlock[]; is_error?: boolean; truncated?: boolean };
+  decision?: 'approved' | 'denied' | 'cancelled';
+  stage?: 'pre_execution' | 'tool_execution';
+  compaction_id?: string;
+  message_count?: number;
+  token_estimate?: number;
+  agent_id?: string;
+}
 export interface EventInterceptFrame extends EventFields { type: 'event_intercept'; id: string }
 export interface PanelKeyFrame { type: 'panel_key'; panel_id: string; key: KeyName; text?: string }
 export interface PanelResizeFrame { type: 'panel_resize'; panel_id: string; width: number; height: number }
@@ -87,10 +138,17 @@ export interface PingFrame { type: 'ping'; id: string }
 
 /** Frames of a host. */
 export type HostFrame =
-  | HelloAckFrame | CommandInvokedFrame | ToolCallFrame | CancelFrame | EventFrame | EventInterceptFrame
-  | PanelKeyFrame | PanelResizeFrame | PanelCloseFrame | ShutdownFrame | PingFrame;
+  | HelloAckFrame | CommandInvokedFrame | ToolCallFrame | CancelFrame | ToolCancelFrame | CalledToolResultFrame
+  | EventFrame | EventInterceptFrame | PanelKeyFrame | PanelResizeFrame | PanelCloseFrame | ShutdownFrame | PingFrame;
 
-export interface ToolResultFrame { type: 'tool_result'; id: string; content: ContentBlock[]; is_error?: boolean }
+export interface ToolResultFrame {
+  type: 'tool_result';
+  id: string;
+  content: ContentBlock[];
+  is_error?: boolean;
+  activate_tools?: string[];
+  structured_content?: Json;
+}
 export interface CommandResponseFrame {
   type: 'command_response';
   id: string;
@@ -115,6 +173,7 @@ export interface VerdictFrame {
   retry_count?: number;
   notification?: string;
   session_summary?: string;
+  system_prompt?: string;
 }
 
 /** Frames of an extension. */
@@ -129,6 +188,10 @@ export type ExtensionFrame =
       timeout_s?: number;
       idempotent?: boolean;
       read_only?: boolean;
+      deferred?: boolean;
+      exposure?: Exposure;
+      output_schema?: JsonObject;
+      interactive?: boolean;
     }
   | { type: 'unregister_tool'; name: string }
   | { type: 'subscribe'; events?: string[]; intercept?: string[] }
@@ -140,6 +203,10 @@ export type ExtensionFrame =
   | { type: 'notify'; level: NoteLevel; message: string }
   | { type: 'clear_notes' }
   | { type: 'log'; message: string; level?: LogLevel; fields?: JsonObject }
+  | { type: 'submit'; text: string }
+  | { type: 'call_tool'; id: string; name: string; args: JsonObject; parent_id?: string }
+  | { type: 'call_tool_cancel'; id: string }
+  | { type: 'open_panel'; panel: PanelFields & { id: string } }
   | ({ type: 'panel_render'; panel_id: string } & PanelFields)
   | { type: 'panel_close'; panel_id: string }
   | { type: 'shutdown_ack' }

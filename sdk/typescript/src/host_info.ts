@@ -14,6 +14,8 @@ export interface HostInfo {
   readonly dataDir: string;
   /** Features beyond protocol 1, such as `cancel` or `tool_progress`. Empty for zot itself. */
   readonly features: ReadonlySet<string>;
+  /** `call_tool` if extensions may call tools. */
+  readonly capabilities: ReadonlySet<string>;
 }
 
 export function toHostInfo(frame: HelloAckFrame): HostInfo {
@@ -26,6 +28,11 @@ export function toHostInfo(frame: HelloAckFrame): HostInfo {
     cwd: frame.cwd ?? '',
     extensionDir,
     dataDir: frame.data_dir ?? extensionDir,
-    features: new Set((frame.features ?? []).filter((feature) => typeof feature === 'string')),
+    features: namesIn(frame.features),
+    capabilities: namesIn(frame.capabilities),
   };
+}
+
+function namesIn(list: unknown[] = []): ReadonlySet<string> {
+  return new Set(list.filter((name) => typeof name === 'string'));
 }

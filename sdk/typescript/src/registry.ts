@@ -2,8 +2,8 @@
 
 import type { CommandOutput } from './responses.js';
 import type { ToolOutput } from './content.js';
-import type { ExtensionFrame, GuardedName, KeyName } from './frames.js';
-import type { JsonObject } from './json.js';
+import type { ExtensionFrame, Exposure, GuardedName, KeyName } from './frames.js';
+import { isObject, type JsonObject } from './json.js';
 import type { Verdict } from './verdicts.js';
 
 /** A call under way, as its handler sees it. */
@@ -27,6 +27,14 @@ export interface ToolOptions {
   idempotent?: boolean;
   /** The tool changes nothing, so several calls may run at the same time. */
   readOnly?: boolean;
+  /** The model is offered it only once a result of this extension has named it in `activate`. */
+  deferred?: boolean;
+  /** As in zot; counts before `deferred`. */
+  exposure?: Exposure;
+  /** JSON Schema of `structured` in its results, for programs. An object that it returns is then sent as JSON, too. */
+  outputSchema?: JsonObject;
+  /** A call waits for a person, without a time limit. */
+  interactive?: boolean;
 }
 
 type Awaitable<T> = T | Promise<T>;
@@ -51,6 +59,7 @@ export interface RegisteredTool {
 
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,128}$/;
 const LONGEST_S = 86_400;
+const EXPOSURES: readonly Exposure[] = ['direct', 'deferred', 'codemode', 'model-only'];
 
 export class Registry {
   readonly tools = new Map<string, RegisteredTool>();
@@ -67,6 +76,7 @@ export class Registry {
     if (timeoutS !== undefined && !(timeoutS > 0 && timeoutS <= LONGEST_S)) {
       throw new RangeError(`tool ${name}: timeoutS is above 0 and at most ${LONGEST_S} seconds, not ${timeoutS}`);
     }
+    checkOptions(name, tool.options);
     this.tools.set(name, tool);
     return toolFrame(name, tool);
   }
@@ -116,6 +126,19 @@ function requireNew(kind: string, name: string, names: ReadonlyMap<string, unkno
   if (names.has(name)) throw new Error(`${kind} ${name} is registered already`);
 }
 
+function checkOptions(name: string, { deferred, exposure, outputSchema, interactive }: ToolOptions): void {
+  if (exposure !== undefined && !EXPOSURES.includes(exposure)) {
+    throw new TypeError(`tool ${name}: exposure is one of ${EXPOSURES.join(', ')}, not ${exposure}`);
+  }
+  if (outputSchema !== undefined && !isObject(outputSchema)) {
+    throw new TypeError(`tool ${name}: outputSchema is an object, not ${JSON.stringify(outputSchema)}`);
+  }
+  for (const [option, value] of Object.entries({ deferred, interactive })) {
+    if (value === undefined || typeof value === 'boolean') continue;
+    throw new TypeError(`tool ${name}: ${option} is true or false, not ${JSON.stringify(value)}`);
+  }
+}
+
 function toolFrame(name: string, { options, schema }: RegisteredTool): ExtensionFrame {
   return {
     type: 'register_tool',
@@ -125,5 +148,9 @@ function toolFrame(name: string, { options, schema }: RegisteredTool): Extension
     ...(options.timeoutS === undefined ? {} : { timeout_s: options.timeoutS }),
     ...(options.idempotent === undefined ? {} : { idempotent: options.idempotent }),
     ...(options.readOnly === undefined ? {} : { read_only: options.readOnly }),
+    ...(options.deferred === undefined ? {} : { deferred: options.deferred }),
+    ...(options.exposure === undefined ? {} : { exposure: options.exposure }),
+    ...(options.outputSchema === undefined ? {} : { output_schema: options.outputSchema }),
+    ...(options.interactive === undefined ? {} : { interactive: options.interactive }),
   };
 }

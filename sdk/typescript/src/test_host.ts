@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import type {
   EventName, ExtensionFrame, GuardedName, HostFrame, KeyName, LogLevel, NoteLevel, PanelFields,
 } from './frames.js';
+import { errorResult, toResult } from './content.js';
+import { brief } from './errors.js';
 import type { JsonObject } from './json.js';
 import type { CommandResponse } from './responses.js';
 import type { CallOutcome, Fields, HostOptions, Judged, Pending } from './test_answers.js';
@@ -34,20 +36,22 @@ export abstract class TestHost {
   /** The extension's folder for state: that of the options, else a new one, which is removed at the end. */
   readonly dataDir: string;
   readonly #greeting: HostFrame;
+  readonly #hostTools: HostOptions['hostTools'];
   readonly #waiters = new Set<Waiter>();
   #ids = 0;
   #removeFolder: () => void = () => {};
   #ended: Error | undefined;
 
-  constructor({ deadlineMs = 5000, host = {} }: HostOptions) {
+  constructor({ deadlineMs = 5000, host = {}, hostTools }: HostOptions) {
     this.deadlineMs = deadlineMs;
+    this.#hostTools = hostTools;
     const { zotVersion = '0.0.0-test', provider = 'test', model = 'test', cwd = process.cwd() } = host;
     const { extensionDir = process.cwd(), features = FEATURES } = host;
     const { dataDir = this.#newFolder() } = host;
     this.dataDir = dataDir;
     this.#greeting = {
       type: 'hello_ack', protocol_version: 1, zot_version: zotVersion, provider, model, cwd,
-      extension_dir: extensionDir, data_dir: dataDir, features,
+      extension_dir: extensionDir, data_dir: dataDir, features, capabilities: hostTools ? ['call_tool'] : [],
     };
   }
 
@@ -81,6 +85,11 @@ export abstract class TestHost {
     return this.frames.slice(cleared + 1).flatMap((frame) => (frame.type === 'notify' ? [pick(frame)] : []));
   }
 
+  /** The prompts that it has submitted. */
+  get prompts(): string[] {
+    return this.said('submit').map(({ text }) => text);
+  }
+
   get logs(): { level: LogLevel; message: string; fields?: JsonObject }[] {
     return this.said('log').map(({ type: _, ...line }) => ({ level: 'info', ...line }));
   }
@@ -106,11 +115,13 @@ export abstract class TestHost {
   /** Starts a call and does not wait, so that the test can watch and cancel it. */
   beginTool(name: string, args: JsonObject = {}): Pending<CallOutcome> {
     const id = this.#ask((id) => ({ type: 'tool_call', id, name, args }));
-    const outcome = this.#answer('tool_result', id, `tool ${name}`).then(({ content, is_error }) => ({
-      text: content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n'),
-      content,
-      isError: is_error ?? false,
+    const outcome = this.#answer('tool_result', id, `tool ${name}`).then((frame) => ({
+      text: frame.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n'),
+      content: frame.content,
+      isError: frame.is_error ?? false,
       progress: this.said('tool_progress').filter((frame) => frame.id === id).map(({ text }) => text),
+      ...(frame.activate_tools === undefined ? {} : { activate: frame.activate_tools }),
+      ...(frame.structured_content === undefined ? {} : { structured: frame.structured_content }),
     }));
     return { id, outcome, cancel: (reason) => this.#cancel(id, reason) };
   }
@@ -139,6 +150,7 @@ export abstract class TestHost {
       ...(reason === undefined ? {} : { reason }),
       ...(args === undefined ? {} : { args }),
       ...(text === undefined ? {} : { text }),
+      ...(said.system_prompt === undefined ? {} : { systemPrompt: said.system_prompt }),
       ...(result && { result: { content: result.content, ...(isError === undefined ? {} : { isError }) } }),
     };
   }
@@ -225,6 +237,7 @@ export abstract class TestHost {
     }
     this.frames.push(frame);
     if (frame.type === 'hello') this.send(this.#greeting);
+    if (frame.type === 'call_tool') void this.#answerCall(frame);
     for (const waiter of [...this.#waiters]) waiter.look();
   }
 
@@ -244,6 +257,14 @@ export abstract class TestHost {
       remove();
     };
     return folder;
+  }
+
+  async #answerCall({ id, name, args }: Frame<'call_tool'>): Promise<void> {
+    const tool = this.#hostTools?.[name];
+    if (tool === null) return;
+    const work = async () => toResult(tool ? await tool(args) : errorResult(`there is no tool ${name}`));
+    const { content, isError } = await work().catch((error) => errorResult(brief(error)));
+    this.send({ type: 'tool_result', id, name, content, ...(isError === undefined ? {} : { is_error: isError }) });
   }
 
   #ask(frame: (id: string) => HostFrame): string {

@@ -54,13 +54,15 @@ export function rewrite<T>(to: T): Rewrite<T> {
 
 const EXPLAINABLE: readonly GuardedName[] = ['tool_call', 'tool_result', 'user_prompt'];
 
+/** The points at which a guard gives a verdict. One of `before_agent_start` gives a text. */
+export type JudgedName = Exclude<GuardedName, 'before_agent_start'>;
 export type VerdictFields = Omit<VerdictFrame, 'type' | 'id'>;
 
 /**
  * The fields of the answer for one verdict. Throws a TypeError for any other value, which then blocks: a guard that
  * returns `false` or a text may have meant to block.
  */
-export function toFields(event: GuardedName, verdict: Verdict<unknown>): VerdictFields {
+export function toFields(event: JudgedName, verdict: Verdict<unknown>): VerdictFields {
   if (verdict === undefined || verdict === null) return {};
   const said = isObject(verdict) ? verdict.verdict : undefined;
   if (said === 'allow') return {};

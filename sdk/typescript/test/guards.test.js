@@ -12,6 +12,8 @@ async function running(t, ext, options) {
 }
 
 const CALL = { tool_id: 't1', tool_name: 'bash', tool_args: { command: 'ls' } };
+const ABOUT = { tool_id: 't1', tool_name: 'bash' };
+const TOOL = { toolId: 't1', toolName: 'bash' };
 const RESULT = { tool_id: 't1', tool_name: 'bash', is_error: false, content: [{ type: 'text', text: 'secret' }] };
 
 test('each kind of guard is asked with its own fields, and may block', async (t) => {
@@ -125,16 +127,36 @@ test('every event is told with its fields', async (t) => {
     ['turn_start', { step: 1 }, { step: 1 }],
     ['assistant_message', {}, { text: '' }],
     ['tool_call', CALL, { toolId: 't1', toolName: 'bash', args: { command: 'ls' } }],
-    ['tool_result', RESULT, { toolId: 't1', toolName: 'bash', isError: false, content: RESULT.content }],
+    ['tool_result', RESULT, {
+      ...TOOL, isError: false, content: RESULT.content, args: {}, status: '', executed: false, truncated: false }],
+    ['tool_result', { tool_id: 't1', tool_name: 'bash', tool_args_raw: '{', status: 'failed', executed: true,
+      result: { content: RESULT.content, is_error: true, truncated: true }, origin_extension: 'other' }, {
+      ...TOOL, isError: true, content: RESULT.content, args: {}, argsRaw: '{', status: 'failed', executed: true,
+      truncated: true, originExtension: 'other' }],
+    ['tool_result', { tool_id: 't1', tool_name: 'bash', result: { content: 'x' } }, {
+      ...TOOL, isError: false, content: [], args: {}, status: '', executed: false, truncated: false }],
+    ['user_prompt_submit', { text: 'hi', queued: true, image_count: 2 }, { text: 'hi', queued: true, imageCount: 2 }],
+    ['tool_confirmation_requested', { ...ABOUT, tool_preview: 'ls' }, { ...TOOL, preview: 'ls' }],
+    ['permission_decision', { ...ABOUT, decision: 'denied', source: 'policy', stage: 'pre_execution', reason: 'no' }, {
+      ...TOOL, decision: 'denied', source: 'policy', stage: 'pre_execution', reason: 'no' }],
+    ['pre_compact', { compaction_id: 'c', message_count: 3, token_estimate: 40 }, {
+      compactionId: 'c', messageCount: 3, tokenEstimate: 40 }],
+    ['post_compact', { compaction_id: 'c', status: 'failed', error: 'lost' }, {
+      compactionId: 'c', messageCount: 0, tokenEstimate: 0, status: 'failed', error: 'lost' }],
+    ['subagent_start', { agent_id: 'a', agent_run_id: 'r' }, { agentId: 'a', agentRunId: 'r' }],
+    ['subagent_stop', { agent_id: 'a', status: 'completed' }, { agentId: 'a', agentRunId: '', status: 'completed' }],
     ['turn_end', { stop: 'end_turn' }, { stop: 'end_turn' }],
     ['turn_end', { stop: 'error', error: 'lost' }, { stop: 'error', error: 'lost' }],
     ['error', { error: 'lost' }, { error: 'lost' }],
     ['idle', {}, {}],
-    ['session_end', {}, {}]];
+    ['session_end', {}, { reason: '' }],
+    ['session_end', { reason: 'shutdown' }, { reason: 'shutdown' }]];
   for (const event of new Set(told.map(([event]) => event))) ext.on(event, (happening) => seen.push(happening));
   const host = await running(t, ext);
-  for (const [event, fields] of told) await host.event(event, fields);
-  assert.deepEqual(seen, told.map(([event, , fields]) => ({ event, ...fields })));
+  const where = { session_id: 's', cwd: '/work', sequence: 7 };
+  for (const [event, fields] of told) await host.event(event, { ...where, ...fields });
+  const known = { sessionId: 's', cwd: '/work', sequence: 7 };
+  assert.deepEqual(seen, told.map(([event, , fields]) => ({ event, ...fields, ...known })));
 });
 
 test('events are handled in order, one after another, also slow and failing ones', async (t) => {
@@ -179,3 +201,37 @@ test('context where no model reads it blocks', async (t) => {
   const host = await running(t, extension('x').interceptTurnStart(() => addContext('x')));
   assert.equal((await host.intercept('turn_start', { step: 1 })).blocked, true);
 });
+
+test('an event with a field of a wrong type is left out, and reported', async (t) => {
+  const seen = [];
+  const host = await running(t, extension('x').on('session_end', (event) => seen.push(event)));
+  await host.event('session_end', { sequence: 'first' });
+  assert.deepEqual(seen, []);
+  assert.match(host.reports.join(), /bad event frame: sequence is no number/);
+});
+
+test('a system prompt is replaced by each guard in turn', async (t) => {
+  const seen = [];
+  const ext = extension('x')
+    .interceptBeforeAgentStart((start) => void seen.push(start))
+    .interceptBeforeAgentStart(async ({ systemPrompt }) => `${systemPrompt} Be brief.`)
+    .interceptBeforeAgentStart(({ model }) => (model === 'tiny' ? '' : null));
+  const host = await running(t, ext);
+  const fields = { session_id: 's', agent_run_id: 'r', cwd: '/work', provider: 'p', model: 'm', system_prompt: 'Help.' };
+  assert.deepEqual(await host.intercept('before_agent_start', fields), { blocked: false, systemPrompt: 'Help. Be brief.' });
+  assert.deepEqual(await host.intercept('before_agent_start', { model: 'tiny' }), { blocked: false, systemPrompt: '' });
+  assert.deepEqual(seen[0], {
+    event: 'before_agent_start', sessionId: 's', agentRunId: 'r', cwd: '/work', provider: 'p', model: 'm',
+    systemPrompt: 'Help.' });
+});
+
+for (const [what, said] of [['a block', block('no')], ['a rewrite', rewrite('Help.')], ['a number', 3], ['a list', ['a']]]) {
+  test(`${what} is no system prompt: it changes nothing, and is named`, async (t) => {
+    const ext = extension('x').interceptBeforeAgentStart(() => 'First.').interceptBeforeAgentStart(() => said);
+    const host = await running(t, ext);
+    const { blocked, systemPrompt, reason } = await host.intercept('before_agent_start', { system_prompt: 'Help.' });
+    assert.deepEqual([blocked, systemPrompt], [false, 'First.']);
+    assert.match(reason, /^the guard of before_agent_start failed: TypeError: it must return the whole new system prompt/);
+    assert.equal(host.reports.length, 1);
+  });
+}

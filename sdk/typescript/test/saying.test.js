@@ -103,10 +103,10 @@ test('the host is known once it has said hello', async (t) => {
   const ext = extension('x');
   assert.throws(() => ext.host, /has not said hello yet/);
   const { greeted } = ext;
-  await running(t, ext, { host: { zotVersion: '1.2', provider: 'p', model: 'm', cwd: '/c', extensionDir: '/e', dataDir: '/d', features: ['log'] } });
+  await running(t, ext, { host: { zotVersion: '1.2', provider: 'p', model: 'm', cwd: '/c', extensionDir: '/e', dataDir: '/d', features: ['log'] }, hostTools: {} });
   const known = {
     protocolVersion: 1, zotVersion: '1.2', provider: 'p', model: 'm', cwd: '/c', extensionDir: '/e', dataDir: '/d',
-    features: new Set(['log']) };
+    features: new Set(['log']), capabilities: new Set(['call_tool']) };
   assert.deepEqual(ext.host, known);
   assert.deepEqual(await greeted, known);
 });
@@ -193,3 +193,32 @@ test('waits of a test have a deadline, and say what was waited for', async (t) =
   const host = await running(t, extension('x').tool('deaf', {}, () => new Promise(() => {})), { deadlineMs: 20 });
   await assert.rejects(host.callTool('deaf'), /waited for the answer of tool deaf: not within 20 ms/);
 });
+
+test('prompts and panels may be sent at any time', async (t) => {
+  const ext = extension('x', '1.0.0', { latePrompts: true });
+  void ext.submit('early');
+  const host = await running(t, ext);
+  assert.ok(host.frames[0].capabilities.includes('submit'));
+  await ext.submit('go on');
+  assert.deepEqual(host.prompts, ['early', 'go on']);
+  await ext.openPanel('p', { lines: ['a'] });
+  assert.deepEqual(host.said('open_panel'), [{ type: 'open_panel', panel: { id: 'p', lines: ['a'] } }]);
+  assert.ok(!(await running(t, extension('y'))).frames[0].capabilities.includes('submit'));
+});
+
+for (const [what, wrong, said] of [
+  ['a prompt that is no text', (ext) => ext.submit(3), 'submit takes a text, not 3'],
+  ['no prompt', (ext) => ext.submit(), 'submit takes a text, not undefined'],
+  ['a blank prompt', (ext) => ext.submit(' \n'), 'submit: the prompt is blank, which a host ignores'],
+  ['a panel without an id', (ext) => ext.openPanel(), 'openPanel takes the id of a panel, not undefined'],
+  ['a panel with a number as id', (ext) => ext.openPanel(7), 'openPanel takes the id of a panel, not 7'],
+  ['lines that are no texts', (ext) => ext.openPanel('p', { lines: [1] }), 'openPanel: lines is a list of texts'],
+  ['a title that is no text', (ext) => ext.openPanel('p', { title: 1 }), 'openPanel: title is a text'],
+]) {
+  test(`${what} throws at once`, async (t) => {
+    const ext = extension('x');
+    const host = await running(t, ext);
+    assert.throws(() => wrong(ext), { name: 'TypeError', message: said });
+    assert.deepEqual(host.frames.map(({ type }) => type), ['hello', 'ready']);
+  });
+}

@@ -30,7 +30,8 @@ test('a tool is registered with all that was said of it', async (t) => {
     'weather', { description: 'Tells it', parameters, timeoutS: 7, idempotent: true, readOnly: false }, () => 'sun');
   const host = await running(t, ext);
   assert.deepEqual(host.frames[0], {
-    type: 'hello', name: 'weather', version: '2.0.0', capabilities: ['commands', 'tools', 'events', 'panels', 'ping'] });
+    type: 'hello', name: 'weather', version: '2.0.0', capabilities: [
+      'commands', 'tools', 'events', 'panels', 'cancel', 'tool_cancel', 'call_tool', 'ping'] });
   assert.deepEqual(host.tools.get('weather'), {
     type: 'register_tool', name: 'weather', description: 'Tells it', timeout_s: 7, idempotent: true, read_only: false,
     schema: {
@@ -228,4 +229,39 @@ test('a command gets its arguments; errors and nonsense are clean errors', async
   assert.equal((await host.runCommand('say')).display, 'say .');
   assert.deepEqual(await host.runCommand('throw'), { action: 'noop', error: 'broken' });
   assert.match((await host.runCommand('odd')).error, /a command must return/);
+});
+
+test('a deferred tool, and one that offers it', async (t) => {
+  const outputSchema = { type: 'object', properties: { bytes: { type: 'integer' } } };
+  const ext = extension('x')
+    .tool('measure', { deferred: true, outputSchema }, () => ({ bytes: 3 }))
+    .tool('load', { exposure: 'model-only', interactive: true }, () => ({
+      content: [text('*now*', { markdown: true })], activate: ['measure'], structured: [1] }));
+  const host = await running(t, ext);
+  const { deferred, output_schema } = host.tools.get('measure');
+  assert.deepEqual([deferred, output_schema], [true, outputSchema]);
+  const { exposure, interactive } = host.tools.get('load');
+  assert.deepEqual([exposure, interactive], ['model-only', true]);
+  const loaded = await host.callTool('load');
+  assert.deepEqual([loaded.activate, loaded.structured, loaded.content], [
+    ['measure'], [1], [{ type: 'text', text: '*now*', format: 'markdown' }]]);
+  const measured = await host.callTool('measure');
+  assert.deepEqual([measured.text, measured.structured, measured.activate], ['{"bytes":3}', { bytes: 3 }, undefined]);
+});
+
+for (const [options, said] of [
+  [{ exposure: 'both' }, 'exposure is one of direct, deferred, codemode, model-only, not both'],
+  [{ outputSchema: 'object' }, 'outputSchema is an object, not "object"'],
+  [{ deferred: 'yes' }, 'deferred is true or false, not "yes"'],
+  [{ interactive: 1 }, 'interactive is true or false, not 1'],
+]) {
+  test(`${JSON.stringify(options)} of a tool throws at once`, () => {
+    assert.throws(() => extension('x').tool('t', options, () => ''), { name: 'TypeError', message: `tool t: ${said}` });
+  });
+}
+
+test('names of tools to activate are texts', async (t) => {
+  const host = await running(t, extension('x').tool('load', {}, () => ({ content: [], activate: [1] })));
+  const { isError, text: said } = await host.callTool('load');
+  assert.deepEqual([isError, said], [true, 'TypeError: activate is a list of names of tools, not [1]']);
 });

@@ -112,7 +112,7 @@ class Channel:
     def end(self, reason: str) -> None:
         """The worker has ended: its pending requests fail with the reason, and its calls are no longer answered."""
         self.wind_down()
-        self.host_calls.forget()
+        self.host_calls.forget(reason)
         self.round_trips.end()
         self.requests.fail_pending(Failure.DIED, reason)
 
@@ -230,7 +230,8 @@ class Channel:
     # --- faults ---------------------------------------------------------------------------------------------
 
     def _on_unknown(self, frame: frames.UnknownFrame) -> None:
-        self._complaints.remark(f"unknown message {frame.type[:80]!r}; ignored")
+        name = frame.type[:80]
+        self._complaints.warn(f"unknown {name}", f"sends frames {name!r}, which this host does not know; ignored")
 
     def _on_warned(self, warned: Warned) -> None:
         self._complaints.warn(warned.key, warned.text)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.loop.loop import Loop, Timer
-    from wire.dialects.base import DialectSession, HostCalled
+    from wire.dialects.base import DialectSession, HostCallCancelled, HostCalled
     from wire.dialects.host_calls import HostCall
 
     Handler = Callable[[HostCall, "HostCallAnswer"], None]
@@ -24,6 +24,7 @@ OPEN_LIMIT = 100
 SHARE_S = 5e-3
 """Seconds of each pass of the loop that the calls of one worker may take. One call may take longer."""
 NO_AGENT = "this host has no agent"
+CANCELLED = "it has cancelled the call"
 FAULT_LENGTH = 300
 """Maximum number of characters of a fault in a reason."""
 
@@ -32,11 +33,18 @@ class HostCallAnswer:
     """Answers a call for its handler: `give` or `refuse`, now or later. Only the first one counts; after the end of the
     worker both do nothing. Both are called from within the loop."""
 
-    __slots__ = ("_calls", "_key")
+    __slots__ = ("_calls", "_key", "on_end")
 
     def __init__(self, calls: OpenCalls, key: str) -> None:
         self._calls = calls
         self._key = key
+        self.on_end: Callable[[str], None] | None = None
+        """Called once, with the reason, if the worker needs the answer no longer: it has cancelled the call, which is
+        still to be answered, or has ended."""
+
+    def is_of(self, calls: OpenCalls) -> bool:
+        """Whether the worker with these open calls has made the call."""
+        return self._calls is calls
 
     @property
     def since(self) -> float:
@@ -133,7 +141,19 @@ class OpenCalls:
         if waiting:
             self._timer = self._loop.call_later(0, self._go_on)
 
+    def cancelled(self, message: HostCallCancelled) -> None:
+        """The worker needs the answer to this call no longer."""
+        answer = self._open.get(message.key)
+        if answer is None:
+            return
+        if answer.on_end is None:
+            answer.refuse(CANCELLED)
+        else:
+            answer.on_end(CANCELLED)
+
     def _carry_out(self, call: HostCall, answer: HostCallAnswer, handler: Handler) -> None:
+        if not answer.is_open:
+            return  # cancelled while it waited
         try:
             handler(call, answer)
         except Exception as error:
@@ -165,13 +185,16 @@ class OpenCalls:
         else:
             self._send(written)
 
-    def forget(self) -> None:
+    def forget(self, reason: str) -> None:
         """Called at the end of the worker: no call is answered from now on, and waiting actions are left out."""
-        self._open.clear()
+        left, self._open = self._open, {}
         self._waiting.clear()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        for answer in left.values():
+            if answer.on_end is not None:
+                answer.on_end(reason)
 
 
 def _name(call: HostCall) -> str:

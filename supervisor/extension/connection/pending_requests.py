@@ -15,7 +15,7 @@ from supervisor.process.child import EXIT_FOLLOWS_S
 from wire.dialects.base import UnsendableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from supervisor.accounting.account import Account
     from supervisor.loop.link import Link
@@ -47,7 +47,8 @@ class PendingRequests:
     """The requests to one worker that wait for an answer. Each ends exactly once: answered, or failed with a reason."""
 
     __slots__ = (
-        "_clock", "_complaints", "_loop", "_on_timeout", "_progress_gate", "_session", "accepts_cancel", "account",
+        "_clock", "_complaints", "_loop", "_on_timeout", "_progress_gate", "_session", "accepts_cancel",
+        "accepts_tool_cancel", "account",
         "is_extended_by_progress", "pending", "refusal", "stdin", "stdout", "timeouts", "timeouts_in_row",
     )  # fmt: skip
 
@@ -74,6 +75,8 @@ class PendingRequests:
         self.is_extended_by_progress = False
         """Whether the time limit of a call begins again with each progress report."""
         self.accepts_cancel = False
+        """Whether the worker wants to be told of calls and commands that were cancelled."""
+        self.accepts_tool_cancel = False
         """Whether the worker wants to be told of calls that were cancelled."""
         self._loop = loop
         self._clock = loop.clock
@@ -218,6 +221,11 @@ class PendingRequests:
 
     # --- cancelling ---------------------------------------------------------------------------------------
 
+    def note_capabilities(self, capabilities: Collection[str]) -> None:
+        """Takes the capabilities of the worker's hello."""
+        self.accepts_cancel = "cancel" in capabilities
+        self.accepts_tool_cancel = "tool_cancel" in capabilities
+
     def _fail(self, call_id: str, failure: Failure, reason: str) -> None:
         if (pending := self.pending.pop(call_id, None)) is not None:
             pending.fail(failure, reason)
@@ -237,9 +245,10 @@ class PendingRequests:
                 return
 
     def _send_cancel(self, call_id: str, pending: Pending, reason: str) -> None:
-        if pending.what is None or not self.accepts_cancel or self.refusal:
+        if pending.what is None or self.refusal:
             return
-        if frame := self._session.cancel(call_id, reason):
+        is_heard = self.accepts_cancel or (self.accepts_tool_cancel and not pending.what.startswith("/"))
+        if is_heard and (frame := self._session.cancel(call_id, reason)):
             self.write(frame)
 
     def fail_pending(self, failure: Failure, reason: str) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.images.limits import BASE64_LIMIT, CROWD
-from agent.model.request import THINKING_BUDGETS, ToolSpec, blocks_from_worker, build_params
+from agent.model.request import ToolSpec, blocks_from_worker, build_params
 from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
 from tests.support import pictures
 
@@ -114,26 +114,6 @@ def test_the_schema_of_a_tool_is_not_changed() -> None:
 def test_arguments_that_are_no_object_become_an_empty_one(args: bytes) -> None:
     (message,) = build(assistant(ToolCall("t", "read", args)))["messages"]
     assert message["content"][0]["input"] == {}
-
-
-@pytest.mark.parametrize("reasoning", ["low", "medium", "high"])
-@pytest.mark.parametrize("max_tokens", [1, 2048, 16_384, 60_000])
-def test_a_budget_always_leaves_room(reasoning, max_tokens: int) -> None:
-    params = build(user(Text("x")), reasoning=reasoning, max_tokens=max_tokens)
-    budget = params["thinking"]["budget_tokens"]
-    assert params["thinking"] == {"type": "enabled", "budget_tokens": THINKING_BUDGETS[reasoning]}
-    assert max(budget + 1, max_tokens) <= params["max_tokens"] <= max(max_tokens, 16_384 + 4_096)
-
-
-def test_budgets_are_those_of_zot() -> None:
-    assert THINKING_BUDGETS == {"low": 2048, "medium": 8192, "high": 16384}
-
-
-def test_newer_models_get_an_effort_instead() -> None:
-    params = build(user(Text("x")), model="claude-opus-5", reasoning="medium", max_tokens=50)
-    assert params["thinking"] == {"type": "adaptive"}
-    assert params["output_config"] == {"effort": "medium"}
-    assert params["max_tokens"] == 50
 
 
 def test_no_reasoning_asks_for_nothing() -> None:

@@ -34,6 +34,8 @@ REQUESTS = [
     {"type": "get_models"},
     {"type": "set_model", "model": ""},
     {"type": "set_model", "model": "m"},
+    {"type": "set_reasoning", "reasoning": "hihg"},
+    {"type": "set_reasoning", "reasoning": "max"},
     {"type": "list_commands"},
     {"type": "list_tools"},
     {"type": "list_skills"},

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EVENTS = (
-    '("session_start", "user_prompt", "turn_start", "tool_call", "tool_result", "turn_end", "error", "session_end")'
-)
+    "session_start", "user_prompt_submit", "user_prompt", "turn_start", "assistant_message", "tool_call", "turn_end",
+    "permission_decision", "tool_result", "pre_compact", "post_compact", "tool_confirmation_requested", "error",
+    "session_end",
+)  # fmt: skip
 OBSERVER = f"""
 hello(events={EVENTS})
 send(type="ready")
@@ -36,22 +38,32 @@ def model_was_told(seen: Observed) -> list[Any]:
 
 def test_an_observer_sees_the_whole_run_in_order(tmp_path: Path):
     log = tmp_path / "seen"
-    observe(tmp_path, program(tmp_path, "observer", OBSERVER, log), batches=[[ECHO]])
+    seen = observe(tmp_path, program(tmp_path, "observer", OBSERVER, log), batches=[[ECHO]])
     frames = [json.loads(line) for line in log.read_text().splitlines()]
     told = [frame for frame in frames if frame["type"] == "event"]
     assert [frame["event"] for frame in told] == [
-        "session_start", "user_prompt", "turn_start", "tool_call", "turn_end", "tool_result", "turn_start", "turn_end",
-        "session_end",
+        "session_start", "user_prompt_submit", "user_prompt", "turn_start", "assistant_message", "tool_call",
+        "turn_end", "permission_decision", "tool_result", "turn_start", "assistant_message", "turn_end", "session_end",
     ]  # fmt: skip
     assert frames[-1] == {"type": "shutdown"}
-    assert told[1] == {"type": "event", "event": "user_prompt", "text": "go"}
-    assert told[5] == {
+    assert [frame["sequence"] for frame in told] == sorted({frame["sequence"] for frame in told})
+    (session,) = {(frame.pop("session_id"), frame.pop("cwd")) for frame in told}
+    assert session == (seen.result.session, str(tmp_path / "project"))
+    assert told[1] == {"type": "event", "event": "user_prompt_submit", "text": "go", "sequence": told[1]["sequence"]}
+    assert told[2] == {"type": "event", "event": "user_prompt", "text": "go", "sequence": told[2]["sequence"]}
+    content = [{"type": "text", "text": "still here"}]
+    assert told[8] == {
         "type": "event",
         "event": "tool_result",
         "tool_id": "t1.0",
         "tool_name": "echo",
         "is_error": False,
-        "content": [{"type": "text", "text": "still here"}],
+        "content": content,
+        "tool_args": {"text": "still here"},
+        "status": "completed",
+        "executed": True,
+        "sequence": told[8]["sequence"],
+        "result": {"content": content, "is_error": False},
     }
 
 
@@ -62,6 +74,22 @@ def test_an_observer_hears_of_an_error_and_then_of_the_end(tmp_path: Path):
     told = [json.loads(line) for line in log.read_text().splitlines()]
     assert [frame.get("event") for frame in told[-3:]] == ["error", "session_end", None]
     assert told[-3]["error"] == "max steps (1) exceeded"
+
+
+def test_a_guard_reads_arguments_that_the_model_has_written_on_several_lines(tmp_path: Path):
+    """Half a line is no question: the guard would die of it, and the call pass."""
+    guard = program(
+        tmp_path,
+        "guard",
+        """
+hello(intercept=["tool_call"])
+send(type="ready")
+for frame in frames():
+    send(type="event_intercept_response", id=frame["id"], block=True, reason=frame["tool_args"]["text"])
+""",
+    )
+    seen = observe(tmp_path, guard, batches=[[("echo", '{\n  "text":\r\n "no"\n}')]])  # type: ignore[list-item]
+    assert seen.answer_of("t1.0") == ("no", True)
 
 
 def test_a_prompt_can_be_rewritten(tmp_path: Path):

@@ -80,7 +80,8 @@ def test_what_a_host_has_not_started_is_told_from_any_folder(zot: Zot) -> None:
         done = zot.run("doctor", "--json", cwd=elsewhere)
         told = [check for check in json.loads(done.stdout)["checks"] if check["kind"] == "not_started"]
         assert [(check["extension"], check["level"]) for check in told] == [("broken", "fail"), ("echo", "warn")]
-        assert told[0]["message"] == f"zot host {host.pid}: broken is not started: manifest: exec is required"
+        why = "manifest: exec is required, or skills, or a theme.json"
+        assert told[0]["message"] == f"zot host {host.pid}: broken is not started: {why}"
         assert told[1]["message"] == f"zot host {host.pid}: echo is not started: not trusted (never seen)"
         advice = f"zot ext trust echo --cwd {shlex.quote(str(zot.cwd))}; then zot ext reload --host {host.pid}"
         assert told[1]["advice"] == advice

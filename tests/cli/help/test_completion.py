@@ -97,7 +97,7 @@ def test_running_hosts_and_their_extensions_are_offered(zot, tmp_path):
 def test_models_schemas_and_the_words_of_help_are_offered(zot):
     assert "claude-sonnet-5-5" in words(zot, "zot --model claude-")
     assert words(zot, "zot schema manif") == ["manifest"]
-    assert words(zot, "zot ext schema tool_c") == ["tool_call"]
+    assert words(zot, "zot ext schema tool_c") == ["tool_call", "tool_cancel"]
     assert words(zot, "zot help ext lo") == ["logs"]
     assert "top" in words(zot, "zot help ")
 

@@ -35,7 +35,7 @@ def test_the_list_says_where_each_comes_from_and_what_hides_it(skilled):
     own, builtin, hidden = outcome.json_lines
     path = str(skilled.cwd / ".zot" / "skills" / "deploy" / "SKILL.md")
     assert own == {
-        "name": "deploy", "description": "Puts it there.", "source": path, "allowed_tools": ["Read"],
+        "name": "deploy", "description": "Puts it there.", "source": path, "extension": None, "allowed_tools": ["Read"],
         "shadowed_by": None,
     }  # fmt: skip
     assert (builtin["name"], builtin["source"], builtin["allowed_tools"]) == ("write-zot-extension", "builtin", None)

@@ -26,7 +26,7 @@ GREETING = b"".join(
     map(
         seeds.as_line,
         (
-            {"type": "hello", "name": "fuzz", "capabilities": ["cancel", "ping"]},
+            {"type": "hello", "name": "fuzz", "capabilities": ["cancel", "call_tool", "ping"]},
             {"type": "register_tool", "name": "known", "schema": {"type": "object"}},
             {"type": "register_command", "name": "known"},
             {"type": "subscribe", "intercept": ["tool_call", "tool_result", "assistant_message"]},

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-USAGE = {"input": 9, "output": 8, "cache_read": 7, "cache_write": 6}
+USAGE = {"input": 9, "output": 8, "cache_read": 7, "cache_write": 6, "reasoning": 5}
+THOUGHT = {"thinking_tokens": 3}
 CALL = {"type": "tool_call", "id": "t1", "name": "read", "args": '{"path":"a"}'}
 BLOCKS = (
     {"type": "text", "text": "Hello"},
@@ -163,7 +164,7 @@ def server_streams() -> list[bytes]:
     calls = [text_block("Looking."), tool_block("read", '{"path": "a"}', call_id="t1")]
     replies = (
         message_events([text_block("Hello")]),
-        message_events([thinking_block("hmm", "c2ln"), redacted_block("ENC"), text_block("done")]),
+        message_events([thinking_block("hmm", "c2ln"), redacted_block("ENC"), text_block("done")], details=THOUGHT),
         message_events(calls, stop_reason="tool_use"),
     )
     return [b"".join(map(seeds.as_line, reply)) for reply in replies]

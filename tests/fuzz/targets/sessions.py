@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 
 TIME = "2026-01-02T03:04:05.123456789+01:00"
 META = {"id": "4b1f3c5a", "cwd": "/x", "model": "claude-x", "provider": "anthropic", "started": TIME, "version": "1"}
-TOTALS = {"input_tokens": 9, "output_tokens": 8, "cache_read_tokens": 7, "cache_write_tokens": 6, "cost_usd": 0.25}
+TOTALS = {
+    "input_tokens": 9,
+    "output_tokens": 8,
+    "cache_read_tokens": 7,
+    "cache_write_tokens": 6,
+    "cost_usd": 0.25,
+    "reasoning_tokens": 5,
+    "reasoning_tokens_known": True,
+}
 NEXT = Message("user", (Text("next"),), TIME)
 
 

@@ -163,3 +163,24 @@ def test_a_name_that_is_taken_is_refused(options):
             await runtime
 
     asyncio.run(main())
+
+
+def test_an_extension_of_the_program_calls_tools_of_the_agent(model, options):
+    helper = Extension("helper")
+
+    @helper.tool
+    async def measure(path: str) -> int:
+        return len((await helper.call_tool_async("read", {"path": path})).text)
+
+    @helper.tool
+    def first(path: str) -> str:
+        return helper.call_tool("read", {"path": path}).text[:3]
+
+    async def main():
+        async with AsyncRuntime(extensions=[helper], **options) as zot:
+            await zot.run("go", check=True)
+
+    (options["cwd"] / "a.txt").write_text("0123456789\n")
+    calls(model, ("measure", {"path": "a.txt"}), ("first", {"path": "a.txt"}))
+    asyncio.run(main())
+    assert [text for text, _ in told(model)] == ["11", "012"]

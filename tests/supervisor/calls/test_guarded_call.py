@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,6 +57,15 @@ def test_a_call_ends_and_what_is_blocked_stays_so(judgements: list, fails: list[
     call.judged(Judgement(result=frames.ModifiedResult([])))
     call.abort("late")
     assert (call.failure, call.changed, call.contexts) == before
+
+
+def test_a_question_is_one_line_however_the_model_has_written_the_arguments():
+    call = GuardedCall("t1", "echo", b'{\r\n  "a": "b\\n"\n}')
+    assert frames.encode(call.question).count(b"\n") == 1
+    call.judged(UNTOUCHED)
+    call.ran([], is_error=False)
+    assert frames.encode(call.question).count(b"\n") == 1
+    assert json.loads(bytes(call.question.tool_args)) == {"a": "b\n"}
 
 
 def test_the_question_about_a_result_has_the_arguments_that_the_tool_got():

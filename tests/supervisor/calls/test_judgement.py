@@ -168,6 +168,7 @@ ALL = InterceptResponse(
     retry_count=2,
     notification="note",
     session_summary="sum",
+    system_prompt=" all new\n",
 )
 
 
@@ -182,11 +183,12 @@ def test_each_event_has_its_own_outputs():
         "assistant_message": GuardVerdict(ask, "why"),
         "error": GuardVerdict(allow, "why", error_handling="retry", retry_count=2, notification="note"),
         "session_end": GuardVerdict(allow, "why", session_summary="sum"),
+        "before_agent_start": GuardVerdict(allow, "why", system_prompt=" all new\n"),
     }
 
 
 def test_what_has_happened_cannot_be_blocked():
-    assert {"session_start", "session_end", "error"} == HOOK_POINTS - DENIABLE
+    assert {"session_start", "session_end", "error", "before_agent_start"} == HOOK_POINTS - DENIABLE
     for event in HOOK_POINTS - DENIABLE:
         assert read_verdict(event, InterceptResponse("1", block=True)) is ALLOW
         assert read_verdict(event, InterceptResponse("1", block=True, reason="no")).kind is VerdictKind.ALLOW

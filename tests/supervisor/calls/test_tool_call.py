@@ -89,6 +89,21 @@ def test_an_extension_is_told_of_a_cancelled_call(host: Host):
     assert heard(host)[-1] == {"type": "cancel", "id": "4", "reason": "interrupted"}
 
 
+def test_zots_word_for_it_is_for_calls_alone_and_never_for_an_answered_one(host: Host):
+    host.write(
+        "x", HEARS.replace('if frame["type"] == "cancel"', 'if "cancel" in frame["type"]') % (["tool_cancel"], 0.2)
+    )
+    host.start()
+    answers: list[Any] = []
+    host.begin_command("slow", "", answers.append).cancel("the client has gone")
+    asked = host.begin_call("slow", b"{}", answers.append)
+    asked.cancel("the client has gone")
+    host.until(lambda: len(answers) == 2)
+    assert heard(host) == [{"type": "tool_cancel", "id": "2"}]
+    host.call("slow")
+    assert heard(host)[1:] == [{"type": "tool_cancel", "id": "4"}]
+
+
 def test_an_extension_without_the_cancel_capability_is_not_told(host: Host):
     """An extension written for zot may take any frame for a request."""
     host.write("x", HEARS % (["tools"], 0.2))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.discovery.discover import Discovery, discover
+from supervisor.discovery.discover import Discovery, discover, read_manifest
 from supervisor.discovery.found_extension import FoundExtension, Scope
 from wire.manifest import Manifest
 
@@ -120,10 +120,37 @@ def test_a_broken_extension_says_why_and_hides_no_other(places: Places):
     assert [found.scope for found in discovery.found] == [Scope.GLOBAL]
     assert reasons(discovery) == {
         "same": ('parse manifest: extension.json:1:16: it ends in the middle (the line: {"name": "same")', True),
-        "nameless": ("manifest: exec: expected str of length >= 1", True),
+        "nameless": ("manifest: exec is required, or skills, or a theme.json", True),
         "empty": ("read manifest: no extension.json in it", True),
         "odd": ("read manifest: Is a directory", True),
     }
+
+
+def test_those_without_a_program_are_apart_and_keep_their_names(places: Places):
+    first = places.put(Scope.PROJECT, "same", exec="", skills=["a"])
+    places.put(Scope.GLOBAL, "same")
+    theme = places.put(Scope.GLOBAL, "theme", exec="")
+    (theme / "theme.json").touch()
+    places.put(Scope.GLOBAL, "last", skills=["b"], priority=9)
+    places.put(Scope.GLOBAL, "off", exec="", skills=["b"], enabled=False)
+    named = places.put(Scope.EXPLICIT, "named", exec="", skills=["c"], enabled=False)
+    discovery = places.discover(named)
+    assert names(discovery) == ["last"]
+    assert [found.folder for found in discovery.without_program] == [named, first, theme]
+    assert [found.manifest.name for found in discovery.usable] == ["named", "same", "last", "theme"]
+    assert [found.argv for found in discovery.without_program] == [[], [], []]
+    assert reasons(discovery)["same"] == (f"the name 'same' is taken by {first} (project)", False)
+    assert set(reasons(discovery)) == {"same", "off"}
+
+
+def test_a_copilot_extension_with_skills_is_still_one(places: Places):
+    folder = places.put(Scope.PROJECT, "one", skills=["s"])
+    (folder / "extension.json").write_text('{"skills": ["s"]}')
+    (folder / "extension.mjs").write_text("x")
+    assert read_manifest(folder).dialect == "copilot"
+    (folder / "extension.mjs").unlink()
+    (folder / "extension.json").write_text('{"name": "one", "skills": ["s"]}')
+    assert read_manifest(folder).without_program
 
 
 def test_a_path_that_leads_nowhere_says_so(places: Places, tmp_path: Path):

@@ -77,7 +77,7 @@ def test_a_guard_that_is_ready_again_is_asked_again(host: Host, marks: Path):
 def test_events_for_an_extension_that_is_down_are_dropped_and_counted(host: Host, marks: Path):
     host.add("lives", marks, restart={**SOON, "backoff_s": [0.3, 0.3]})
     host.start()
-    host.supervisor.begin_session()
+    host.supervisor.observers.begin_session()
     turn_start(host)
     assert life(host)["events"] == ["session_start", "turn_start"]
     host.call("die")

@@ -182,7 +182,7 @@ def test_an_event_reaches_one_worker_or_is_counted_as_dropped(host: Host, marks:
 
 def test_each_worker_is_told_of_the_session_once(host: Host, marks: Path):
     add_pool(host, marks, 2, restart=SOON)
-    host.supervisor.begin_session()
+    host.supervisor.observers.begin_session()
     kill(host, 0)
     host.until(lambda: host.cost("pool").restarts == 1)
     for worker in workers_of(host):
@@ -206,7 +206,7 @@ for frame in frames():
     host.start()
     workers = host.extension("x").workers
     host.until(lambda: all(worker.state is WorkerState.READY for worker in workers))
-    host.supervisor.begin_session()
+    host.supervisor.observers.begin_session()
     pids = [worker.pid for worker in workers]
     host.stop()
     assert {path.name for path in tmp_path.glob("session_end-*")} == {f"session_end-{pid}" for pid in pids}

@@ -148,7 +148,7 @@ def test_all_of_them_have_their_own_time_when_the_host_stops(host, sh, dialect):
 def test_a_process_that_wants_things_without_end_holds_nothing_up(host, sh):
     """A hundred are answered some day; the others at once, though it never reads that."""
     answers: list = []
-    host.supervisor._on_host_call = lambda _extension, _call, answer: answers.append(answer)
+    host.supervisor.calls_by_extensions.others = lambda _extension, _call, answer: answers.append(answer)
     sh.add(
         "greedy",
         f'echo hello; echo tool a; awk \'BEGIN {{ while (i++ < {ASKS}) print "want " i " more" }}\'; echo ready\n'

@@ -135,7 +135,7 @@ def test_one_that_never_gets_ready_and_goes_keeps_nobody_waiting(host):
 
 
 def test_the_host_says_shutdown_and_waits_for_nothing(host, program):
-    host.supervisor.begin_session()
+    host.supervisor.observers.begin_session()
     for worker in program.extension.all_workers:
         worker.patience = Patience(hint=600, ask=600)
     host.stop()

@@ -81,7 +81,7 @@ list(frames())
             room, [find_extension(folder(tmp_path, "x", [sys.executable, "-I", "-S", str(source)], timeouts=PATIENT))]
         )
     assert (facts.tools, facts.events) == (("kept",), ("turn_end",))
-    assert facts.remarks == ["subscribed to 'no_such_event', which is not offered; ignored"]
+    assert facts.remarks == ["subscribed to 'no_such_event', which this host does not send"]
 
 
 def test_those_that_do_not_end(facts_of):

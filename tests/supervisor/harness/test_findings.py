@@ -111,7 +111,7 @@ def told(found: Any, **facts: Any) -> dict[str, FindingLevel]:
         ({"spawn_error": "no such file", "exit": None}, {"start": FindingLevel.FAIL}),
         ({"bad_frames": ["bad hello frame"]}, {"frames": FindingLevel.FAIL}),
         ({"unknown_frames": ["weather"]}, {"frames": FindingLevel.WARN}),
-        ({"remarks": ["subscribed to 'x', which is not offered; ignored"]}, {"register": FindingLevel.WARN}),
+        ({"remarks": ["subscribed to 'x', which this host does not send"]}, {"register": FindingLevel.WARN}),
         ({"is_mute": True}, {"stdout": FindingLevel.FAIL}),
         ({"lines": 5000}, {"stdout": FindingLevel.WARN}),
     ],

@@ -13,6 +13,7 @@ from supervisor.harness.script import ScriptError, ScriptStep, Side, parse_scrip
 
 CALL = {"type": "tool_call", "id": "1", "name": "shout", "args": {"text": "hi"}}
 RESULT = {"type": "tool_result", "id": "1"}
+EVENT = {"type": "event", "event": "idle"}
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-1000, 1000) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
@@ -60,6 +61,17 @@ def test_a_script_with_a_hello_has_its_own_handshake():
         ({"extension": CALL}, "extension: tool_call is a frame of the host's"),
         ({"extension": {"type": "tool_reslt"}}, "did you mean 'tool_result'?"),
         ({"host": {"type": "tool_call", "id": 5}}, "host: bad tool_call frame: Expected `str`, got `int`"),
+        ({"host": RESULT}, "host: bad tool_result frame: Object missing required field `name`"),
+        ({"host": {"type": "tool_cancel"}}, "host: bad tool_cancel frame: Object missing required field `id`"),
+        (
+            {"host": {**EVENT, "sequence": "1"}},
+            "host: bad event frame: Expected `int | null`, got `str` - at `$.sequence`",
+        ),
+        ({"host": {**EVENT, "status": "done"}}, "host: bad event frame: Invalid enum value 'done' - at `$.status`"),
+        ({"host": {"type": "call_tool", "id": "1"}}, "host: call_tool is a frame of the extension's"),
+        ({"host": {"type": "submit", "text": "x"}}, "host: submit is a frame of the extension's"),
+        ({"extension": {"type": "tool_cancel", "id": "1"}}, "extension: tool_cancel is a frame of the host's"),
+        ({"extension": {"type": "open_panle"}}, "extension: no such frame: 'open_panle'; did you mean 'open_panel'?"),
         ({"about": {}}, '"about" must be the first line'),
     ],
 )

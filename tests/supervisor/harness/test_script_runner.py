@@ -13,7 +13,8 @@ import pytest
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.result import recording
 from supervisor.harness.script import Script, ScriptHeader, Side, parse_script
-from supervisor.harness.script_runner import find_extension, play, record
+from supervisor.harness.script_runner import collect, find_extension, play, record
+from tests.support.calling_extension import calling_extension
 from tests.support.extension_folder import extension, folder
 from tests.support.host import PRELUDE
 from tests.support.script_runs import run_script
@@ -261,3 +262,68 @@ def test_a_signal_ends_the_wait(echo):
         with pytest.raises(HarnessInterruptedError):
             room.wait(lambda: False, 20.0)
     assert actor.exit is not None
+
+
+NESTED = ("host", {"type": "tool_call", "id": "n", "name": "nested", "args": {"name": "read", "args": {"path": "a"}}})
+
+
+def asked(number: int, **more: object) -> tuple[str, dict]:
+    return "extension", {"type": "call_tool", "id": str(number), **more}
+
+
+def answered(number: int, text: str, **more: object) -> tuple[str, dict]:
+    content = [{"type": "text", "text": text}]
+    return "host", {"type": "tool_result", "id": str(number), "name": "read", "content": content, **more}
+
+
+def given(text: str, number: str = "n", **more: object) -> tuple[str, dict]:
+    return "extension", {"type": "tool_result", "id": number, "content": [{"type": "text", "text": text}], **more}
+
+
+def test_a_script_answers_the_tools_that_the_extension_calls(tmp_path):
+    steps = [
+        NESTED, asked(1, name="read", args={"path": "a"}, parent_id="n"), answered(1, "the file"), given("the file"),
+        NESTED, asked(2), answered(2, "no such file", is_error=True), given("no such file", is_error=True),
+        NESTED, asked(3), ("host", {"type": "tool_cancel", "id": "n"}),
+        ("extension", {"type": "call_tool_cancel", "id": "3"}), given("cancelled", is_error=True), answered(3, "late"),
+        ("host", {"type": "command_invoked", "id": "c", "name": "twice", "args": "read"}),
+        asked(4, parent_id=None), answered(4, "one"), asked(5), answered(5, "two"),
+        ("extension", {"type": "command_response", "id": "c", "display": "one and two"}),
+    ]  # fmt: skip
+    outcome = run_script(calling_extension(tmp_path), script(*steps, ignore=["call_tool_cancel"]))
+    assert outcome.failure is None, failure(outcome)
+
+
+def test_a_recording_stops_waiting_for_an_answer_where_the_script_has_the_next_word(tmp_path):
+    with Harness() as room:
+        found = find_extension(calling_extension(tmp_path))
+        outcome = record(room, found, script(NESTED, answered(1, "the file")))
+        assert outcome.failure is None, failure(outcome)
+        text = recording(outcome, ScriptHeader())
+        again = play(room, found, parse_script(text, "recording"))
+    assert again.failure is None, failure(again)
+    assert [step.frame["type"] for step in parse_script(text, "recording").steps[-6:]] == [
+        "tool_call", "call_tool", "tool_result", "tool_result", "shutdown", "shutdown_ack",
+    ]  # fmt: skip
+
+
+def test_a_script_that_answers_no_call_says_which_one_waits(tmp_path):
+    with Harness() as room:
+        found = find_extension(calling_extension(tmp_path))
+        outcome = collect(room, found, script(NESTED), wait_s=0.3)
+    assert failure(outcome).startswith(
+        "line 2: no tool_result within 0.3 s: it has called read, and the script has no tool_result of the host"
+    )
+
+
+def test_a_call_of_a_tool_without_the_capability_is_a_fault_of_the_extension(tmp_path):
+    code = """
+hello()
+send(type="ready")
+for frame in frames():
+    if frame["type"] == "event":
+        send(type="call_tool", id="1", name="read", args={})
+"""
+    outcome = run_script(program(tmp_path, code), script(("host", {"type": "event", "event": "idle"}), asked(1)))
+    said = "no host takes this: its call of a tool is refused: its hello lacks the capability call_tool"
+    assert said in failure(outcome)

@@ -37,6 +37,15 @@ def test_an_extension_is_kept_stopped_or_replaced_by_its_manifest(tmp_path: Path
     assert plan_one(extension, manifest(priority=3)) == Replace(replace(extension.found, manifest=manifest(priority=3)))
 
 
+def test_one_that_has_no_program_now_is_stopped(tmp_path: Path):
+    extension, bundle = known(tmp_path), parse_manifest(b'{"name": "a", "skills": ["s"]}')
+    assert plan_one(extension, bundle) == Stop("its manifest has no exec now")
+    there = Discovery((), (), (replace(extension.found, manifest=bundle),))
+    assert plan_all([extension], there) == [("a", Stop("its manifest has no exec now"))]
+    assert plan_all([], there) == [], "there is nothing to start"
+    assert plan_all([], Discovery((extension.found,), ())) == [("a", Start(extension.found))]
+
+
 def test_a_folder_whose_extension_has_another_name_is_not_a_new_one(tmp_path: Path):
     extension = known(tmp_path)
     renamed = replace(extension.found, manifest=manifest("b"))

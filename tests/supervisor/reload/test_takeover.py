@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -15,10 +15,13 @@ from tests.support.worker_pool import begin
 from wire import frames
 from wire.manifest import parse_manifest
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 def test_the_new_version_takes_over_and_the_old_one_is_stopped_in_order(host: Host, folder: Folder):
     host.start()
-    host.supervisor.begin_session()
+    host.supervisor.observers.begin_session()
     before = folder.says()
     folder.version("v2", tools=("who", "hold", "more"))
     assert (folder.reload().outcome, folder.extension.reloads) == ("reloaded", 1)
@@ -34,6 +37,24 @@ def test_the_new_version_takes_over_and_the_old_one_is_stopped_in_order(host: Ho
     assert cost.calls == 2, "one account for both"
     log = host.log("one")
     assert log.index("starting a new version") < log.index("has taken over") < log.index("ended: exit 0")
+
+
+def test_the_numbers_of_events_go_on_in_the_new_version(host: Host, folder: Folder, tmp_path: Path):
+    """A reload ends no session: the old version hears of no end, and the new one of the start."""
+    said = tmp_path / "said"
+    folder.code(
+        "hello(events=['session_start', 'session_end', 'turn_start'])\nsend(type='ready')\n"
+        f"for frame in frames(): print(frame['event'], frame['sequence'], file=open({str(said)!r}, 'a'))\n"
+    )
+    host.start()
+    host.supervisor.observers.begin_session()
+    host.supervisor.tell(frames.Event("turn_start", step=1))
+    assert folder.reload().outcome == "reloaded"
+    host.supervisor.tell(frames.Event("turn_start", step=2))
+    host.stop()
+    assert sorted(said.read_text().splitlines()) == [
+        "session_end 5", "session_start 1", "session_start 3", "turn_start 2", "turn_start 4",
+    ]  # fmt: skip
 
 
 def test_tools_and_guards_change_at_once_with_the_version(host: Host, folder: Folder):

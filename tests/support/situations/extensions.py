@@ -83,7 +83,7 @@ def no_answer(stage: Stage) -> str:
     return called(stage, stage.extension("never_answers", timeouts=QUICK, restart=ONCE), "hang")
 
 
-@situation("zot: extension load: …: exec is required")
+@situation("zot: extension load: …: exec is required, or skills, or a theme.json")
 def no_exec(stage: Stage) -> str:
     made = stage.zot.home / "extensions" / "x"
     made.mkdir(parents=True)

@@ -8,7 +8,8 @@ import sys
 
 EVENTS = [
     "session_start", "user_prompt", "turn_start", "assistant_message", "tool_call", "tool_result", "turn_end", "error",
-    "idle", "session_end",
+    "idle", "session_end", "user_prompt_submit", "tool_confirmation_requested", "permission_decision", "pre_compact",
+    "post_compact", "subagent_start", "subagent_stop",
 ]  # fmt: skip
 PANEL = {"id": "p", "title": "A panel", "lines": ["one", "two"], "footer": "q closes"}
 RESPONSES = {
@@ -20,6 +21,7 @@ RESPONSES = {
     "quiet": {"action": "noop"},
     "odd": {"action": "display", "display": "", "prompt": None, "error": None},
     "fail": {"error": "it is broken"},
+    "with-tool": {"action": "tool_prompt", "prompt": "push it", "tool_name": "skill", "tool_args": {"name": "commit"}},
 }
 OUTPUTS = {
     "session_start": {"additional_context": "it is Monday"},
@@ -29,6 +31,8 @@ OUTPUTS = {
 """Answers about what has happened."""
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
 held = {}
+called = {}
+"""The calls of tools that wait for others, by the id of the `call_tool`."""
 
 
 def send(kind, **fields):
@@ -44,7 +48,9 @@ def result(call_id, *content, **more):
 
 
 def greet():
-    capabilities = ["tools", "commands", "events", "panels", "cancel", "ping"]
+    capabilities = [
+        "tools", "commands", "events", "panels", "cancel", "tool_cancel", "call_tool", "submit", "ping"
+    ]  # fmt: skip
     send("hello", name="everything", version="1.0.0", capabilities=capabilities)
     words = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
     send("register_tool", name="echo", description="Say it again.", schema=words, read_only=True, timeout_s=20)
@@ -52,12 +58,20 @@ def greet():
     send("register_tool", name="hold", description="Answer once another call lets it go.", schema={"type": "object"})
     send("register_tool", name="release", description="Let go.")
     send("register_tool", name="once", description="Takes itself back.")
+    size = {"type": "object", "properties": {"bytes": {"type": "integer"}}}
+    words_of_zot = {"namespace": "files", "namespace_description": "About.", "namespace_instructions": "Whole names."}
+    send("register_tool", name="measure", deferred=True, exposure="deferred", output_schema=size, replay="safe",
+         **words_of_zot)  # fmt: skip
+    send("register_tool", name="offer", description="Offers another tool.")
+    send("register_tool", name="wait", description="Answers when a person does.", interactive=True)
+    send("register_tool", name="read-for", description="Has the host read a file.")
     for name in RESPONSES:
         send("register_command", name=name, description=f"Answers with {name}.")
     send("register_command", name="more")
+    send("register_command", name="unasked", description="Sends what may come at any time.")
     send("subscribe", events=EVENTS)
     send("subscribe", intercept=["user_prompt", "turn_start", "assistant_message", "tool_call", "tool_result"])
-    send("subscribe", intercept=list(OUTPUTS))
+    send("subscribe", intercept=[*OUTPUTS, "before_agent_start"])
     send("ready")
 
 
@@ -67,9 +81,18 @@ def call(frame):
         result(call_id, text(frame["args"]["text"]))
     elif name == "look":
         result(call_id, text("a pixel"), {"type": "image", "mime_type": "image/png", "data": PIXEL}, is_error=False)
-    elif name == "hold":
+    elif name in ("hold", "wait"):
         held[call_id] = name
         send("tool_progress", id=call_id, text="holding")
+    elif name == "offer":
+        offered = {**text("There is `measure`, too."), "format": "markdown"}
+        result(call_id, offered, activate_tools=["measure"], structured_content={"tools": ["measure"]})
+    elif name == "measure":
+        result(call_id, text("3 bytes"), structured_content={"bytes": 3})
+    elif name == "read-for":
+        own_id = f"own-{call_id}"
+        called[own_id] = call_id
+        send("call_tool", id=own_id, name="read", args=frame["args"], parent_id=call_id)
     elif name == "release":
         result(call_id, text(f"released {len(held)}"))
         while held:
@@ -93,6 +116,11 @@ def command(frame):
         send("notify", message="is")
         send("clear_notes")
         send("command_response", id=frame["id"], action="noop")
+    elif name == "unasked":
+        send("submit", text="and then?")
+        send("submit_slash", text="/quiet")
+        send("open_panel", panel=PANEL)
+        send("command_response", id=frame["id"], action="noop")
     elif name == "later":
         held[frame["id"]] = name
     else:
@@ -101,8 +129,18 @@ def command(frame):
 
 def cancel(frame):
     """An answer may come after its caller stopped waiting."""
-    if held.pop(frame["id"], None) == "hold":
+    for own_id in [own_id for own_id, call_id in called.items() if call_id == frame["id"]]:
+        send("call_tool_cancel", id=own_id)
+        result(called.pop(own_id), text("cancelled"), is_error=True)
+    if held.pop(frame["id"], None) in ("hold", "wait"):
         result(frame["id"], text(f"cancelled: {frame.get('reason')}"), is_error=True)
+
+
+def answered(frame):
+    """Gives the result of a called tool for its own; a late one is for nobody."""
+    if (call_id := called.pop(frame["id"], None)) is not None:
+        cut = [text("(cut)")] if frame.get("truncated") else []
+        result(call_id, *frame.get("content", []), *cut, is_error=frame.get("is_error", False))
 
 
 def judge(frame):
@@ -118,7 +156,10 @@ def judge(frame):
         verdict = {"modified_result": {"content": [text("***")], "is_error": not frame["is_error"]}}
     elif "secret" in said:
         verdict = {"replace_text": frame["text"].replace("secret", "***")}
-    if frame["event"] in OUTPUTS:
+    if event == "before_agent_start":
+        prompt = frame["system_prompt"]
+        verdict = {"system_prompt": "" if "remove" in prompt else f"{prompt} Be brief."} if "Help" in prompt else {}
+    elif frame["event"] in OUTPUTS:
         verdict = OUTPUTS[frame["event"]]
     elif "doubtful" in json.dumps(frame):
         verdict = {"ask": True, "reason": "who knows"}
@@ -149,6 +190,8 @@ HANDLERS = {
     "tool_call": call,
     "command_invoked": command,
     "cancel": cancel,
+    "tool_cancel": cancel,
+    "tool_result": answered,
     "event_intercept": judge,
     "event": observe,
     "panel_key": key,

@@ -40,14 +40,14 @@ ANSWERS = {
     "command_response",
     "tool_progress",
     "pong",
-    "call_tool",
-    "call_tool_cancel",
 }
+IDS = ANSWERS | {"call_tool", "call_tool_cancel"}
+"""Frames with an id; those of the last two are the extension's own."""
 
 
 def frame_of(kind: str, size: int, *, type_last: bool = False) -> bytes:
     """A sound frame of this kind with `size` bytes; an unknown member fills it."""
-    fields = {**SAID.get(kind, {}), **({"id": "7"} if kind in ANSWERS else {})}
+    fields = {**SAID.get(kind, {}), **({"id": "7"} if kind in IDS else {})}
     ends = [b'"type":"%b"' % kind.encode(), *(b'"%b":%b' % (k.encode(), dumped(v)) for k, v in fields.items())]
     room = size - len(b",".join(ends)) - len(b'{,"pad":""}')
     pad = b'"pad":"%b"' % (b"p" * room)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -64,6 +65,7 @@ def test_the_greeting_has_all_of_zots_members_in_its_order(model: str, cwd: str,
         ("cwd", cwd),
         ("extension_dir", folder),
         ("data_dir", folder),
+        ("capabilities", ["call_tool"]),
         ("features", list(frames.FEATURES)),
     ]
 
@@ -75,6 +77,62 @@ def test_an_event_for_several_extensions_is_encoded_once_and_each_gets_its_own_i
     assert [json.loads(frame)["id"] for frame in asked] == ["1", "23", "4"]
     assert [json.loads(frame)["tool_id"] for frame in asked] == ["t", "t", "u"]
     assert first.tell(event) is second.tell(event)
+    assert first.tell(event) is second.tell(event), "the questions between do not matter"
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        *((reason, "shutdown") for reason in ("complete", "error", "abort", "timeout", "user_exit", "shutdown", None)),
+        ("session_switch", "session_switch"),
+        ("cwd_change", "cwd_change"),
+    ],
+)
+def test_observers_hear_of_the_end_of_a_session_in_zots_words_and_guards_in_ours(reason: str | None, said: str):
+    event = frames.Event("session_end", reason=reason)
+    assert json.loads(SESSION.tell(event))["reason"] == said
+    assert json.loads(SESSION.ask("1", event)).get("reason") == reason
+
+
+def result_told(*content: frames.ContentBlock, is_error: bool = False) -> dict[str, Any]:
+    event = frames.Event("tool_result", tool_id="t", tool_name="bash", is_error=is_error, content=list(content))
+    assert "result" not in json.loads(SESSION.ask("1", event))
+    told = json.loads(SESSION.tell(event))
+    assert isinstance(told, dict)
+    return told
+
+
+def text(length: int, character: str = "x") -> frames.ContentBlock:
+    return frames.ContentBlock("text", text=character * length)
+
+
+def test_an_observed_result_has_zots_form_beside_ours():
+    told = result_told(text(2), frames.ContentBlock("image", mime_type="image/png", data="AAAA"), is_error=True)
+    assert told["result"] == {"content": told["content"], "is_error": True}
+    assert told["result"]["content"][1] == {"type": "image", "mime_type": "image/png", "data": "AAAA"}
+    assert result_told()["result"] == {"content": [], "is_error": False}
+
+
+def test_a_long_result_is_cut_for_zot_between_two_characters():
+    told = result_told(text(1), text(100_000, "日"), text(5))
+    kept = told["result"]["content"]
+    assert [len(block["text"].encode()) for block in kept] == [1, 262_143]
+    assert told["result"]["truncated"] is True
+    assert [len(block["text"]) for block in told["content"]] == [1, 100_000, 5]
+
+
+def test_ten_thousand_blocks_are_cut_to_zots_number():
+    told = result_told(*(text(1) for _ in range(10_000)))
+    assert (len(told["result"]["content"]), len(told["content"])) == (128, 10_000)
+    assert told["result"]["truncated"] is True
+
+
+def test_a_result_that_no_zot_could_read_is_told_cut_alone():
+    image = frames.ContentBlock("image", mime_type="image/png", data="A" * (6 << 20))
+    told = result_told(image, text(3))
+    assert "content" not in told
+    assert told["result"] == {"content": [{"type": "text", "text": "xxx"}], "is_error": False, "truncated": True}
+    assert len(result_told(text(3 << 20))["content"][0]["text"]) == 3 << 20
 
 
 def test_empty_members_are_left_out():
@@ -86,10 +144,14 @@ def test_empty_members_are_left_out():
 
 
 def test_the_events_are_zots_and_ours():
-    zots = {"session_start", "turn_start", "tool_call", "turn_end", "assistant_message"}
-    assert zots | {"user_prompt", "tool_result", "error", "idle", "session_end"} == OBSERVABLE
+    zots = {
+        "session_start", "session_end", "user_prompt_submit", "turn_start", "turn_end", "tool_call",
+        "tool_confirmation_requested", "permission_decision", "tool_result", "assistant_message", "pre_compact",
+        "post_compact", "subagent_start", "subagent_stop",
+    }  # fmt: skip
+    assert zots | {"user_prompt", "error", "idle"} == OBSERVABLE
     ours = {"user_prompt", "tool_result", "session_start", "error", "session_end"}
-    assert {"tool_call", "turn_start", "assistant_message"} | ours == GUARDABLE
+    assert {"tool_call", "turn_start", "assistant_message", "before_agent_start"} | ours == GUARDABLE
     assert DIALECT.guardable == GUARDABLE <= HOOK_POINTS
     assert DIALECT.observable == OBSERVABLE
 

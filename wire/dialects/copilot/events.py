@@ -150,6 +150,7 @@ class Events:
                 "outputTokens": tokens.output,
                 "cacheReadTokens": tokens.cache_read,
                 "cacheWriteTokens": tokens.cache_write,
+                **({} if tokens.reasoning is None else {"reasoningTokens": tokens.reasoning}),
             },
         )
 

@@ -54,6 +54,27 @@ ext.command('panel', 'Opens it', async () => openPanel('p', { lines: ['a'] }));
 // @ts-expect-error no response
 ext.command('odd', '', () => 42);
 
+ext.tool('later', { deferred: true, exposure: 'deferred', outputSchema: { type: 'object' }, interactive: true }, async () => {
+  const { text: found, isError, truncated, content } = await ext.callTool('read', { path: 'a' });
+  same<typeof truncated, boolean>(true);
+  return isError ? { content, activate: ['weather'], structured: { found } } : text(found, { markdown: true });
+});
+// @ts-expect-error no such exposure
+ext.tool('bad3', { exposure: 'both' }, () => '');
+// @ts-expect-error arguments are an object
+void ext.callTool('read', ['a']);
+ext.interceptBeforeAgentStart(async ({ systemPrompt, agentRunId }) => (agentRunId ? systemPrompt.trim() : null));
+// @ts-expect-error a verdict is no system prompt
+ext.interceptBeforeAgentStart(() => block('no'));
+void ext.submit('go on').then(() => ext.openPanel('p', { lines: ['a'] }));
+ext.on('tool_result', ({ status, executed, originExtension, sequence }) => {
+  same<typeof status, 'completed' | 'failed' | 'blocked' | 'cancelled' | 'timed_out'>(true);
+  same<typeof executed, boolean>(true);
+  same<typeof originExtension, string | undefined>(true);
+  same<typeof sequence, number>(true);
+});
+ext.on('subagent_stop', ({ agentId, status }) => ext.log('info', `${agentId}: ${status}`));
+
 ext.on('turn_end', ({ stop, error }) => {
   same<typeof stop, string>(true);
   same<typeof error, string | undefined>(true);

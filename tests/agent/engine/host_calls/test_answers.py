@@ -59,6 +59,7 @@ def test_each_call_has_its_answer_in_the_order_of_the_calls(ask, tmp_path):
     assert (used["prompts"], used["model"], used["last_input"], used["last_output"]) == (1, "m", 1, 1)
     assert used["models"]["m"] == {
         "requests": 1, "input": 1, "output": 1, "cache_read": 0, "cache_write": 0, "cost_usd": None,
+        "reasoning": None,
     }  # fmt: skip
     assert used["began_at"].endswith("+00:00")
     assert used["request_ms"] >= 0
@@ -131,6 +132,24 @@ def test_a_switch_of_the_model_holds_from_the_next_request_on_and_the_user_sees_
     assert answers[2]["reason"] == "the name of the model is empty"
     assert [asked["model"] for asked in ran.model.asked] == ["m", "other"]
     assert ran.warnings("asks") == ["it has switched the model from m to other"]
+
+
+def test_a_level_of_reasoning_holds_from_the_next_prompt_on_and_a_wrong_one_changes_nothing(ask):
+    model = "claude-opus-5"
+    _, answers, ran = ask(
+        ("SwitchModel", {"model": "other", "reasoning": "hgih"}), ("CurrentModel", {}),
+        ("SwitchModel", {"model": model, "reasoning": "minimum"}), ("CurrentModel", {}),
+        ("SwitchModel", {"model": model, "reasoning": "minimum"}),
+        ("SwitchModel", {"model": model, "reasoning": "off"}), ("CurrentModel", {}), model=model,
+    )  # fmt: skip
+    assert answers[0]["reason"] == (
+        "reasoning: 'hgih' is not one of off, minimum, low, medium, high, xhigh, max; did you mean 'high'?"
+    )
+    assert [answers[at] for at in (1, 3, 6)] == [
+        {"model": model, "reasoning": None}, {"model": model, "reasoning": "low"}, {"model": model, "reasoning": None},
+    ]  # fmt: skip
+    assert ran.warnings("asks") == [f"it has set the model's reasoning to {level}" for level in ("minimum", "off")]
+    assert ["thinking" in asked for asked in ran.model.asked] == [False, False]
 
 
 def test_a_model_without_a_price_is_refused_within_a_budget_in_dollars(ask):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.scripted_model import fails, says
 
 HEARS = """\
@@ -38,3 +40,43 @@ def test_an_error_is_told_with_its_place_and_the_end_with_its_reason(run, tmp_pa
     error, idle, end = told(tmp_path)
     assert (error["event"], error["error_context"]) == ("error", "model_call")
     assert (idle["event"], end["event"], end["reason"]) == ("idle", "session_end", "error")
+
+
+SENDS_TWICE = """\
+hello(events=["idle"], intercept=["tool_call"])
+asked = ""
+for kind, host in heard():
+    if kind == "ask":
+        asked = host["id"]
+        want("SendPrompt", text="from the hook")
+    elif kind == "answer" and asked:
+        say("verdict", id=asked)
+        asked = ""
+    elif kind == "event":
+        want("SendPrompt", text="when idle")
+"""
+
+
+def test_each_prompt_is_told_when_it_is_accepted_and_whether_another_runs_first(run, tmp_path):
+    call = ("t1", "bash", {"command": "echo hi"})
+    replies = [says("", call), *(says(f"{number}.") for number in range(12))]
+    run(*replies, programs={"a": heard(tmp_path, "user_prompt_submit", "user_prompt"), "b": SENDS_TWICE})
+    submits = [(event["text"], event.get("queued")) for event in told(tmp_path) if event["event"].endswith("submit")]
+    assert submits[:3] == [("go", None), ("from the hook", True), ("when idle", None)]
+    assert len(submits) == 11, "no refused prompt is told"
+
+
+@pytest.mark.parametrize(("prompt", "texts"), [("", []), ("hello", ["hello"])])
+def test_a_command_is_told_as_a_prompt_only_if_it_becomes_one(run, tmp_path, prompt, texts):
+    program = f"""\
+import time
+def is_heard(): return os.path.exists({str(tmp_path / "told")!r}) and os.path.getsize({str(tmp_path / "told")!r})
+hello(commands=["greet"])
+for kind, host in heard():
+    if kind == "command":
+        while not is_heard(): time.sleep(0.01)  # the observer has not subscribed yet
+        say("done", id=host["id"], prompt={prompt!r})
+"""
+    events = ("user_prompt_submit", "session_start", "session_end")
+    run(says("Hi."), programs={"a": heard(tmp_path, *events), "b": program}, prompt="/greet", may_end=True)
+    assert [event["text"] for event in told(tmp_path) if event["event"] == "user_prompt_submit"] == texts

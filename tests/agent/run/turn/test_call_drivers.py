@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from agent.transcript import Text, ToolCall, ToolResult
 from supervisor.calls.call_driver import CallDriver
 from supervisor.calls.guard_chain import UNTOUCHED, Judgement, fold
 from supervisor.calls.guarded_call import GuardedCall
+from supervisor.loop.future import Failure
 from supervisor.registry.plain_schema import unfit_reason
 from wire import frames
 from wire.dialects.verdict import GuardVerdict, VerdictKind
@@ -53,6 +55,7 @@ class Play:
         self.asked: list[frames.Event] = []
         self.ran: list[bytes] = []
         self.told: list[frames.Event] = []
+        self.failure: Failure | None = None
 
     def answer(self, event: frames.Event) -> Judgement:
         self.asked.append(event)
@@ -69,6 +72,8 @@ class Play:
 
 class Turn:
     """Stands in for what `ToolCalls` talks to."""
+
+    prompt_end = ""
 
     def __init__(self, play: Play, args: bytes) -> None:
         self.play, self.abort = play, Abort()
@@ -96,10 +101,10 @@ class Turn:
         text, is_error = self.play.run(args)
         if self.play.abort_in == "run":
             self.abort.request(Status.INTERRUPTED, "enough")
-        return [ToolResult("t1", (Text(text),), is_error)]
+        return [ToolResult("t1", (Text(text),), is_error, self.play.failure)]
 
-    def run(self, call: ToolCall, args: bytes, wait: Any, abort: Any) -> ToolResult:
-        return self.run_beside([(call, args)], wait, abort)[0]
+    def run(self, call: ToolCall, args: bytes, *how: Any) -> ToolResult:
+        return self.run_beside([(call, args)], *how)[0]
 
     def fit_images(self, _call: Any, result: ToolResult, _wait: Any) -> ToolResult:
         return result
@@ -107,14 +112,10 @@ class Turn:
     def knows(self, _name: str) -> bool:
         return True
 
-    def is_read_only(self, _name: str) -> bool:
-        return False
-
     def refusal(self, _call: Any) -> str:
         return ""
 
-    def extension_of(self, _name: str) -> str:
-        return ""
+    is_read_only = extension_of = is_hidden = refusal
 
     def emit(self, _record: Any) -> None:
         pass
@@ -149,6 +150,7 @@ class Served:
 
     def call(self, call: GuardedCall, done: Any, on_progress: Callable[[str], None]) -> Served:
         text, is_error = self.play.run(call.args)
+        call.failed = self.play.failure
         on_progress("half")
         self.report = on_progress
         self._soon("run", lambda: done(frames.ToolResult("x", [frames.ContentBlock("text", text=text)], is_error)))
@@ -238,6 +240,102 @@ TABLE = {
 }  # fmt: skip
 
 
+YES, NO = "approved yolo pre_execution", "denied policy pre_execution"
+WITHHELD, ENDED = "denied policy tool_execution", "cancelled policy pre_execution"
+OUTCOMES = {
+    "a block": ("blocked", False, NO),
+    "a block of a result": ("blocked", True, YES, WITHHELD),
+    "a block of a result has no context": ("blocked", True, YES, WITHHELD),
+    "replaced arguments that no tool can take": ("blocked", False, NO),
+    "arguments that readers understand differently": ("failed", False),
+    "a replaced result that is an error": ("failed", True, YES),
+    "a replaced refusal": ("blocked", False, NO),
+    "a guard that is too late and denies": ("blocked", False, NO),
+    "a guard of the result that is too late and denies": ("blocked", True, YES, WITHHELD),
+    "a crash of the tool": ("failed", True, YES),
+    "retries that fail": ("failed", True, YES),
+    "a guard of errors that skips": ("failed", True, YES),
+    "a guard of errors that aborts": ("failed", True, YES),
+    "an abort while guards judge": ("cancelled", False, ENDED),
+    "an abort while the tool runs": ("cancelled", True, YES),
+    "an abort while guards of errors judge": ("cancelled", True, YES),
+    "an abort while guards judge the result": ("cancelled", True, YES),
+}
+"""The outcome of each row for observers: the status, whether the tool has begun, and each decision."""
+
+
+def outcome(play: Play) -> tuple[Any, ...]:
+    decisions = [event for event in play.told if event.event == "permission_decision"]
+    last = play.told[-1]
+    assert [event for event in play.told if event.event == "tool_result"] == [last]
+    return last.status, last.executed, *(f"{each.decision} {each.source} {each.stage}" for each in decisions)
+
+
+@pytest.mark.parametrize("driver", [Turn, Served])
+@pytest.mark.parametrize("name", TABLE)
+def test_observers_are_told_how_each_call_has_ended(name: str, driver: type):
+    row = TABLE[name]
+    play = Play(row.judged, row.results, row.abort_in)
+    driver(play, row.args)
+    assert outcome(play) == OUTCOMES.get(name, ("completed", True, YES))
+    assert bytes(play.told[-1].tool_args) == (row.ran_with if row.ran else row.args)
+    assert play.told[-1].tool_args_raw is None
+
+
+@pytest.mark.parametrize("driver", [Turn, Served])
+@pytest.mark.parametrize(
+    ("args", "said", "raw"),
+    [
+        (b'{"a":', "", '{"a":'),
+        (b"\xff{}", "", "\ufffd{}"),
+        (b"[" * 5000, "", "[" * 5000),
+        (b"null", "null", None),
+        (b"[1,\n2]", "[1, 2]", None),
+        (b'{"a":\n1}', '{"a": 1}', None),
+    ],
+)
+def test_arguments_are_told_as_json_or_as_the_models_text(driver: type, args: bytes, said: str, raw: str | None):
+    play = Play({}, [])
+    driver(play, args)
+    told = play.told[-1]
+    assert told.tool_args_raw == raw
+    assert told.tool_args is msgspec.UNSET if raw is not None else bytes(told.tool_args) == said.encode()
+    assert told.status == ("completed" if args.startswith(b"{") and raw is None else "failed")
+    assert frames.encode(told).count(b"\n") == 1
+
+
+@pytest.mark.parametrize("driver", [Turn, Served])
+def test_an_event_that_asked_for_a_person_and_passed_is_approved_by_a_rule(driver: type):
+    asks = GuardVerdict(VerdictKind.ASK, "it writes")
+    for passes, said in ((True, ("completed", True, "approved policy pre_execution")), (False, ("blocked", False, NO))):
+        judged = fold(UNTOUCHED, "g", asks, deny_on_failure=False, let_asked_pass=passes)
+        play = Play({"tool_call": [judged]}, [])
+        driver(play, ARGS)
+        assert outcome(play) == said
+    assert play.told[-2].reason == "it writes (guard g wants a person to decide, and no user can be asked here)"
+
+
+@pytest.mark.parametrize("driver", [Turn, Served])
+@pytest.mark.parametrize(
+    ("failure", "status", "executed"),
+    [
+        (Failure.TIMEOUT, "timed_out", True),
+        (Failure.CANCELLED, "cancelled", True),
+        (Failure.INVALID_ARGS, "failed", False),
+        (Failure.DIED, "failed", True),
+        (None, "failed", True),
+    ],
+)
+def test_the_kind_of_a_failure_says_how_the_call_has_ended(
+    driver: type, failure: Failure | None, status: str, executed: bool
+):
+    """Never its text."""
+    play = Play({}, [("aborted: timeout", True)])
+    play.failure = failure
+    driver(play, ARGS)
+    assert outcome(play) == (status, executed, YES)
+
+
 @pytest.mark.parametrize("driver", [Turn, Served])
 @pytest.mark.parametrize("row", TABLE.values(), ids=TABLE)
 def test_both_drivers_keep_to_the_table(row: Row, driver: type):
@@ -289,6 +387,7 @@ def test_both_drivers_do_the_same(judged: dict, results: list, abort_in: str):
     assert [event.event for event in turn.asked] == [event.event for event in served.asked]
     assert turn.ran == served.ran
     assert turn.told[-1].is_error == served.told[-1].is_error
+    assert outcome(turn) == outcome(served)
     reasons = [
         [(block.text or "").rpartition(": ")[2] for block in play.told[-1].content or []] for play in (turn, served)
     ]
@@ -297,6 +396,5 @@ def test_both_drivers_do_the_same(judged: dict, results: list, abort_in: str):
 
 def test_a_block_by_the_host_is_named_so():
     play = Play({"tool_call": [Judgement(blocked_by="host", reason="it is stopping")]}, [])
-    assert [block.text for block in Served(play, ARGS).results[0].content or ()] == [
-        "refused by the host: it is stopping"
-    ]
+    (block,) = Served(play, ARGS).results[0].content or ()
+    assert block.text == "refused by the host: it is stopping"

@@ -47,6 +47,9 @@ class Tools:
     def knows(self, _name: str) -> bool:
         return True
 
+    def is_hidden(self, _name: str) -> bool:
+        return False
+
     def refusal(self, _call) -> str:
         return ""
 
@@ -55,6 +58,8 @@ class Tools:
 
     def extension_of(self, _name: str) -> str:
         return ""
+
+    prompt_end = ""
 
     def run_beside(self, calls, _wait, _abort):
         self.ran += [call.id for call, _ in calls]

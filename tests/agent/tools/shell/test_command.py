@@ -16,7 +16,7 @@ def command_of(loop, tmp_path, text, done, progress=None, timeout_s=20):
         cwd=str(tmp_path),
         logs=tmp_path,
         on_progress=heard.append,
-        done=lambda text, is_error: done.append((text, is_error)),
+        done=lambda text, is_error, failure=None: done.append((text, is_error, failure)),
     )
 
 
@@ -24,7 +24,7 @@ def test_a_command_is_over_when_its_shell_is(loop, tmp_path):
     heard, done = [], []
     command = command_of(loop, tmp_path, "sleep 600 & echo up; exit 4", done, heard)
     soon(loop, lambda: bool(done))
-    ((text, is_error),) = done
+    ((text, is_error, _),) = done
     assert is_error
     assert "\n\nup\n\n[exit 4]" in text
     assert heard == ["up\n"]
@@ -40,7 +40,7 @@ def test_a_cancelled_command_keeps_its_output_and_ends(loop, tmp_path):
     command.cancel()
     command.cancel()
     soon(loop, lambda: bool(done))
-    ((text, is_error),) = done
+    ((text, is_error, _),) = done
     assert is_error
     assert "\n\nup\n\ncancelled, killed by SIGTERM\n[exit -1]" in text
     assert not command.child.is_running
@@ -60,4 +60,4 @@ def test_a_command_in_a_missing_folder_is_an_error(loop, tmp_path):
     done = []
     command = command_of(loop, tmp_path / "missing", "true", done)
     assert command.is_over
-    assert done == [(f"bash: cannot start /bin/sh: its folder {tmp_path / 'missing'} does not exist", True)]
+    assert done == [(f"bash: cannot start /bin/sh: its folder {tmp_path / 'missing'} does not exist", True, None)]

@@ -9,6 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from tests.support.calling_extension import calling_extension
 from tests.support.extension_folder import EXAMPLES, extension, folder
 from tests.support.extension_scripts import PATIENT
 from tests.support.host import PRELUDE
@@ -53,6 +54,17 @@ def test_without_a_terminal_the_output_has_no_colours(zot, tmp_path):
     assert outcome.text.count("command_invoked") == 1
     assert '"action": "display"' in outcome.text
     assert "tool NAME {json}" in outcome.stderr
+
+
+def test_a_tool_that_the_extension_calls_is_answered_by_hand_and_the_record_plays_again(zot, tmp_path):
+    asking = calling_extension(tmp_path)
+    made = tmp_path / "made.jsonl"
+    text = 'tool nested {"name": "read", "args": {"path": "a"}}\nanswer the file\n'
+    outcome = piped(zot, tmp_path, text, "ext", "drive", asking, "--json", "--record", made)
+    assert outcome.status == 0, outcome.stderr
+    result = next(line["host"] for line in outcome.json_lines if line.get("host", {}).get("type") == "tool_result")
+    assert (result["name"], result["content"][0]["text"]) == ("read", "the file")
+    assert zot.run("ext", "test", asking, made).status == 0
 
 
 def test_an_answer_that_does_not_come_is_an_error(zot, tmp_path):

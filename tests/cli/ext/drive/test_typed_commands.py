@@ -17,6 +17,7 @@ import pytest
         ("key", "key PANEL KEY"),
         ("resize a b c", "resize PANEL WIDTH HEIGHT"),
         ('{"id": "1"}', 'a frame needs a "type"'),
+        ("answer it is", "answer TEXT: it has called no tool, or has its answer"),
         ("tol echo", "no such command: 'tol'; did you mean 'tool'?"),
     ],
 )
@@ -50,3 +51,22 @@ def test_a_typed_line_becomes_a_frame(line, frame):
     for name in ("note", "Go", "gO"):
         known.take_in({"type": "register_command", "name": name})
     assert frame_for(line, known, "d1") == frame
+
+
+def test_a_tool_that_it_has_called_is_answered_the_oldest_call_first():
+    from cli.ext.drive.typed_commands import CommandError, RegisteredNames, frame_for
+
+    known = RegisteredNames()
+    for call_id in ("1", "2", "3"):
+        known.take_in({"type": "call_tool", "id": call_id, "name": "read"})
+    known.take_in({"type": "call_tool_cancel", "id": "2"})
+    known.answered({"type": "event", "id": "1"})
+    answer = frame_for("answer one line", known, "d1")
+    assert answer == {
+        "type": "tool_result", "id": "1", "name": "read", "content": [{"type": "text", "text": "one line"}],
+    }  # fmt: skip
+    for call_id in ("1", "3"):
+        assert frame_for("answer", known, "d1")["id"] == call_id
+        known.answered({"type": "tool_result", "id": call_id})
+    with pytest.raises(CommandError, match="it has called no tool"):
+        frame_for("answer x", known, "d1")

@@ -137,7 +137,7 @@ def test_a_call_before_the_hello_is_a_broken_handshake(stand):
 
 def test_what_is_asked_for_while_a_process_stops_is_answered_and_forgotten_at_its_end(host, tmp_path, dialect):
     answers = []
-    host.supervisor._on_host_call = lambda _extension, _call, answer: answers.append(answer)
+    host.supervisor.calls_by_extensions.others = lambda _extension, _call, answer: answers.append(answer)
     Sh(host, tmp_path).add(
         "sender", "echo hello; echo ready; read -r x; echo want a on; read -r x; cat; echo want b on"
     )

@@ -171,6 +171,12 @@ def test_usage_counts_what_was_cached_among_the_input():
     assert kept(talk) == []
 
 
+def test_what_was_thought_is_told_if_it_was_counted():
+    tokens = frames.Tokens(input=5, output=7, cache_read=0, cache_write=0, reasoning=0)
+    ((_, used),) = Talk().told("usage", model="model-a", tokens=tokens)
+    assert used["reasoningTokens"] == 0
+
+
 def test_another_model_is_told_with_its_first_usage():
     talk = Talk()
     told = [talk.told("usage", model=model, tokens=USED)[0] for model in ("model-a", "model-b", "model-b", "model-a")]

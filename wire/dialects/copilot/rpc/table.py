@@ -56,7 +56,7 @@ class _Nothing(msgspec.Struct, frozen=True):
 
 class _SwitchTo(msgspec.Struct, frozen=True):
     modelId: str  # noqa: N815
-    reasoningEffort: Any = None  # noqa: N815
+    reasoningEffort: str | None = None  # noqa: N815
     reasoningSummary: Any = None  # noqa: N815
     contextTier: Any = None  # noqa: N815
     modelCapabilities: Any = None  # noqa: N815
@@ -79,6 +79,9 @@ class _File(msgspec.Struct, frozen=True):
     content: str
 
 
+EFFORTS = {"none": "off", "minimal": "minimum"}
+"""Levels of reasoning by the words that Copilot has for them, where these are others."""
+
 # --- calls --------------------------------------------------------------------------------------------------
 
 
@@ -93,7 +96,8 @@ def _in_files(path: str) -> str:
 def _switch(params: _SwitchTo) -> host_calls.SwitchModel:
     if not params.modelId.strip():
         raise WrongParamsError("modelId: it is empty")
-    return host_calls.SwitchModel(params.modelId)
+    effort = params.reasoningEffort
+    return host_calls.SwitchModel(params.modelId, EFFORTS.get(effort, effort) if effort else None)
 
 
 def _set_name(params: _Name) -> host_calls.SetSessionName:
@@ -154,12 +158,15 @@ def _usage(value: Any, _params: _Nothing) -> Any:
         "modelMetrics": {
             name: {
                 "requests": {"count": model["requests"], "cost": 0},
-                "usage": {
-                    "inputTokens": model["input"] + model["cache_read"] + model["cache_write"],
-                    "outputTokens": model["output"],
-                    "cacheReadTokens": model["cache_read"],
-                    "cacheWriteTokens": model["cache_write"],
-                },
+                "usage": without_none(
+                    {
+                        "inputTokens": model["input"] + model["cache_read"] + model["cache_write"],
+                        "outputTokens": model["output"],
+                        "cacheReadTokens": model["cache_read"],
+                        "cacheWriteTokens": model["cache_write"],
+                        "reasoningTokens": model["reasoning"],
+                    }
+                ),
             }
             for name, model in value["models"].items()
         },
@@ -208,7 +215,7 @@ METHODS: Mapping[str, Method] = {
         reader(_SwitchTo),
         _switch,
         lambda _, params: {"modelId": params.modelId},
-        lambda params: [name for name in _SwitchTo.__struct_fields__[1:] if getattr(params, name) is not None],
+        lambda params: [name for name in _SwitchTo.__struct_fields__[2:] if getattr(params, name) is not None],
     ),
     "session.name.get": Method(_none, lambda _: host_calls.GetSessionName(), lambda value, _: {"name": value}),
     "session.name.set": Method(reader(_Name), _set_name, _nothing),

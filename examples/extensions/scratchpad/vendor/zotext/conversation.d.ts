@@ -1,6 +1,8 @@
 /** One conversation with a host: gives frames to their handlers, and answers. Does no I/O itself: the link does it. */
+import { type CalledResult } from './content.js';
 import type { ExtensionFrame, HostFrame } from './frames.js';
 import { type HostInfo } from './host_info.js';
+import { type JsonObject } from './json.js';
 import { type Unknown, type Unusable } from './reading.js';
 import type { Registry } from './registry.js';
 /** The connection to the host. */
@@ -27,9 +29,11 @@ export declare class Conversation {
     constructor(registry: Registry, link: Link, onHost: (host: HostInfo) => void, patience?: Patience);
     get host(): HostInfo | undefined;
     /** Sends `hello`, all registrations and `ready`. Does not wait for the host's `hello_ack`. */
-    start(name: string, version: string): void;
+    start(name: string, version: string, capabilities?: readonly string[]): void;
     /** Throws a TypeError if JSON cannot hold the frame. */
     send(frame: ExtensionFrame): Promise<void>;
+    /** Has the host call a tool. */
+    callTool(host: HostInfo, name: string, args: JsonObject): Promise<CalledResult>;
     /** Handles one line of the host. Never throws, never waits. */
     receiveLine(line: string): void;
     receive(frame: HostFrame | Unknown | Unusable): void;

@@ -3,21 +3,23 @@ import { misfit } from './arguments.js';
 import { Call, Calls, CancelledError } from './calls.js';
 import { toResult } from './content.js';
 import { brief, full } from './errors.js';
-import { toSubject } from './events.js';
+import { toEvent, toSubject } from './events.js';
 import { toHostInfo } from './host_info.js';
 import { encode } from './json.js';
 import { read } from './reading.js';
 import { fail, toResponse } from './responses.js';
 import { Sequences } from './sequences.js';
+import { current, GUARD, ToolCalls } from './tool_calls.js';
 import { asRewritten, together, toFields } from './verdicts.js';
 export const PATIENCE = { finish: 900, abort: 300, hooks: 500 };
 const STOPPING = 'the extension is stopping';
-const CAPABILITIES = ['commands', 'tools', 'events', 'panels', 'ping'];
+const CAPABILITIES = ['commands', 'tools', 'events', 'panels', 'cancel', 'tool_cancel', 'call_tool', 'ping'];
 export class Conversation {
     #registry;
     #link;
     #patience;
     #calls = new Calls();
+    #toolCalls = new ToolCalls();
     #sequences;
     #onHost;
     #judging = new Set();
@@ -38,8 +40,8 @@ export class Conversation {
         return this.#host;
     }
     /** Sends `hello`, all registrations and `ready`. Does not wait for the host's `hello_ack`. */
-    start(name, version) {
-        void this.send({ type: 'hello', name, version, capabilities: CAPABILITIES });
+    start(name, version, capabilities = []) {
+        void this.send({ type: 'hello', name, version, capabilities: [...CAPABILITIES, ...capabilities] });
         for (const frame of this.#registry.frames())
             void this.send(frame);
         void this.send({ type: 'ready' });
@@ -47,6 +49,10 @@ export class Conversation {
     /** Throws a TypeError if JSON cannot hold the frame. */
     send(frame) {
         return this.#link.write(encode(frame));
+    }
+    /** Has the host call a tool. */
+    callTool(host, name, args) {
+        return this.#toolCalls.begin(async (frame) => this.send(frame), host, name, args);
     }
     /** Handles one line of the host. Never throws, never waits. */
     receiveLine(line) {
@@ -68,15 +74,20 @@ export class Conversation {
                 return this.#begin(frame, (call) => this.#runCommand(frame, call));
             case 'cancel':
                 return this.#calls.cancel(frame.id, frame.reason ?? 'cancelled');
+            case 'tool_cancel':
+                return this.#calls.cancel(frame.id, 'cancelled');
+            case 'tool_result':
+                return this.#toolCalls.take(frame);
             case 'event': {
-                const subject = toSubject(frame);
+                const subject = toEvent(frame);
                 for (const handler of this.#registry.events.get(frame.event) ?? []) {
                     this.#handle('events', `handler of ${frame.event}`, () => handler(subject));
                 }
                 return;
             }
             case 'event_intercept': {
-                const judging = this.#judge(frame).finally(() => this.#judging.delete(judging));
+                const asking = frame.event === 'before_agent_start' ? this.#changePrompt(frame) : this.#judge(frame);
+                const judging = asking.finally(() => this.#judging.delete(judging));
                 this.#judging.add(judging);
                 return;
             }
@@ -111,11 +122,15 @@ export class Conversation {
     async #windDown() {
         const { finish, abort, hooks } = this.#patience;
         const work = Promise.all([this.#calls.settled(), this.#sequences.settled(), ...this.#judging]);
+        if (!this.#wasAsked)
+            this.#toolCalls.end(STOPPING); // the host may be gone
         if (!(await within(work, finish))) {
             this.#calls.cancelAll(STOPPING);
+            this.#toolCalls.end(STOPPING);
             await within(work, abort);
             this.#calls.refuseAll(STOPPING);
         }
+        this.#toolCalls.end(STOPPING);
         await within(this.#runHooks(), hooks);
         if (this.#wasAsked)
             await this.send({ type: 'shutdown_ack' });
@@ -156,15 +171,21 @@ export class Conversation {
             if (isHeard)
                 await this.send({ type: 'tool_progress', id, text: String(text) });
         };
-        const output = await tool.handler((args ?? {}), { id, name, signal: call.signal, progress });
-        const { content, isError } = toResult(output);
-        call.answer({ type: 'tool_result', id, content, ...(isError === undefined ? {} : { is_error: isError }) });
+        const handle = () => tool.handler((args ?? {}), { id, name, signal: call.signal, progress });
+        const output = await current.run({ call, isTool: true }, handle);
+        const { content, isError, activate, structured } = toResult(output, tool.options.outputSchema !== undefined);
+        call.answer({
+            type: 'tool_result', id, content, ...(isError === undefined ? {} : { is_error: isError }),
+            ...(activate === undefined ? {} : { activate_tools: activate }),
+            ...(structured === undefined ? {} : { structured_content: structured }),
+        });
     }
     async #runCommand({ id, name, args }, call) {
         const command = this.#registry.commands.get(name);
         if (!command)
             throw new Error(`there is no command named ${name}`);
-        const output = await command.handler(args ?? '', { id, name, signal: call.signal });
+        const handle = () => command.handler(args ?? '', { id, name, signal: call.signal });
+        const output = await current.run({ call, isTool: false }, handle);
         call.answer({ type: 'command_response', id, ...toResponse(output) });
     }
     /** Asks the guards in the order of their registration. The first block wins; a guard that fails blocks. */
@@ -174,7 +195,7 @@ export class Conversation {
         try {
             let subject = toSubject(frame);
             for (const guard of this.#registry.guards.get(event) ?? []) {
-                const said = toFields(event, await guard(subject));
+                const said = toFields(event, await current.run(GUARD, () => guard(subject)));
                 if (said.block) {
                     fields = said;
                     break;
@@ -194,6 +215,26 @@ export class Conversation {
             const reason = `the guard of ${event} failed: ${brief(error)}`;
             await this.send({ type: 'event_intercept_response', id, block: true, reason });
         }
+    }
+    /** Asks the guards of the system prompt. One that fails changes nothing; the answer names it. */
+    async #changePrompt(frame) {
+        const fields = {};
+        for (const guard of this.#registry.guards.get('before_agent_start') ?? []) {
+            try {
+                const subject = toSubject({ ...frame, ...fields });
+                const said = await current.run(GUARD, () => guard(subject));
+                if (said === undefined || said === null)
+                    continue;
+                if (typeof said !== 'string')
+                    throw new TypeError('it must return the whole new system prompt, or nothing');
+                fields.system_prompt = said;
+            }
+            catch (error) {
+                this.#link.report(`guard of before_agent_start failed: ${full(error)}`);
+                fields.reason = `the guard of before_agent_start failed: ${brief(error)}`;
+            }
+        }
+        await this.send({ type: 'event_intercept_response', id: frame.id, ...fields });
     }
     #handlePanel(id, what, handler) {
         this.#handle(`panel ${id}`, `${what} of ${id}`, handler);

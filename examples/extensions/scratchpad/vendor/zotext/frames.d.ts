@@ -1,8 +1,10 @@
 /** The frames of the extension protocol, version 1. A frame is one JSON object per line, with a `type`. */
-import type { JsonObject } from './json.js';
+import type { Json, JsonObject } from './json.js';
 export interface TextBlock {
     type: 'text';
     text: string;
+    /** A screen may show it as such; the model gets the text as it is. */
+    format?: 'markdown';
 }
 export interface ImageBlock {
     type: 'image';
@@ -16,10 +18,14 @@ export interface PanelFields {
     lines?: string[];
     footer?: string;
 }
+/** Ways of offering a tool; `codemode` counts like `direct` here. */
+export type Exposure = 'direct' | 'deferred' | 'codemode' | 'model-only';
 /** Events that `on` takes. */
-export type EventName = 'session_start' | 'user_prompt' | 'turn_start' | 'assistant_message' | 'tool_call' | 'tool_result' | 'turn_end' | 'error' | 'idle' | 'session_end';
+export type EventName = 'session_start' | 'user_prompt' | 'turn_start' | 'assistant_message' | 'tool_call' | 'tool_result' | 'turn_end' | 'error' | 'idle' | 'session_end' | 'user_prompt_submit' | 'tool_confirmation_requested' | 'permission_decision' | 'pre_compact' | 'post_compact' | 'subagent_start' | 'subagent_stop';
 /** Points at which a guard can be asked. */
-export type GuardedName = 'user_prompt' | 'turn_start' | 'assistant_message' | 'tool_call' | 'tool_result';
+export type GuardedName = 'user_prompt' | 'turn_start' | 'assistant_message' | 'tool_call' | 'tool_result' | 'before_agent_start';
+/** How a tool call, or the summary of a conversation, has ended. */
+export type Outcome = 'completed' | 'failed' | 'blocked' | 'cancelled' | 'timed_out';
 export type NoteLevel = 'info' | 'success' | 'warn' | 'error';
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 /** Keys of a panel. A typed character is a `rune`; `text` has it. */
@@ -35,10 +41,17 @@ interface EventFields {
     text?: string;
     is_error?: boolean;
     content?: ContentBlock[];
-    source?: 'startup' | 'resume' | 'new';
-    reason?: 'complete' | 'error' | 'abort' | 'timeout' | 'user_exit';
+    source?: string;
+    reason?: string;
     error_context?: 'model_call' | 'tool_execution' | 'system' | 'user_input';
     recoverable?: boolean;
+    session_id?: string;
+    cwd?: string;
+    origin_extension?: string;
+    agent_run_id?: string;
+    provider?: string;
+    model?: string;
+    system_prompt?: string;
 }
 export interface HelloAckFrame {
     type: 'hello_ack';
@@ -49,6 +62,7 @@ export interface HelloAckFrame {
     cwd: string;
     extension_dir?: string;
     data_dir?: string;
+    capabilities?: string[];
     features?: string[];
 }
 export interface CommandInvokedFrame {
@@ -68,8 +82,40 @@ export interface CancelFrame {
     id: string;
     reason?: string;
 }
+/** zot's own word for `cancel`. */
+export interface ToolCancelFrame {
+    type: 'tool_cancel';
+    id: string;
+}
+/** The answer to a `call_tool`. */
+export interface CalledToolResultFrame {
+    type: 'tool_result';
+    id: string;
+    name: string;
+    content?: ContentBlock[];
+    is_error?: boolean;
+    truncated?: boolean;
+}
 export interface EventFrame extends EventFields {
     type: 'event';
+    sequence?: number;
+    queued?: boolean;
+    image_count?: number;
+    tool_args_raw?: string;
+    tool_preview?: string;
+    status?: Outcome;
+    executed?: boolean;
+    result?: {
+        content?: ContentBlock[];
+        is_error?: boolean;
+        truncated?: boolean;
+    };
+    decision?: 'approved' | 'denied' | 'cancelled';
+    stage?: 'pre_execution' | 'tool_execution';
+    compaction_id?: string;
+    message_count?: number;
+    token_estimate?: number;
+    agent_id?: string;
 }
 export interface EventInterceptFrame extends EventFields {
     type: 'event_intercept';
@@ -99,12 +145,14 @@ export interface PingFrame {
     id: string;
 }
 /** Frames of a host. */
-export type HostFrame = HelloAckFrame | CommandInvokedFrame | ToolCallFrame | CancelFrame | EventFrame | EventInterceptFrame | PanelKeyFrame | PanelResizeFrame | PanelCloseFrame | ShutdownFrame | PingFrame;
+export type HostFrame = HelloAckFrame | CommandInvokedFrame | ToolCallFrame | CancelFrame | ToolCancelFrame | CalledToolResultFrame | EventFrame | EventInterceptFrame | PanelKeyFrame | PanelResizeFrame | PanelCloseFrame | ShutdownFrame | PingFrame;
 export interface ToolResultFrame {
     type: 'tool_result';
     id: string;
     content: ContentBlock[];
     is_error?: boolean;
+    activate_tools?: string[];
+    structured_content?: Json;
 }
 export interface CommandResponseFrame {
     type: 'command_response';
@@ -135,6 +183,7 @@ export interface VerdictFrame {
     retry_count?: number;
     notification?: string;
     session_summary?: string;
+    system_prompt?: string;
 }
 /** Frames of an extension. */
 export type ExtensionFrame = {
@@ -154,6 +203,10 @@ export type ExtensionFrame = {
     timeout_s?: number;
     idempotent?: boolean;
     read_only?: boolean;
+    deferred?: boolean;
+    exposure?: Exposure;
+    output_schema?: JsonObject;
+    interactive?: boolean;
 } | {
     type: 'unregister_tool';
     name: string;
@@ -178,6 +231,23 @@ export type ExtensionFrame = {
     message: string;
     level?: LogLevel;
     fields?: JsonObject;
+} | {
+    type: 'submit';
+    text: string;
+} | {
+    type: 'call_tool';
+    id: string;
+    name: string;
+    args: JsonObject;
+    parent_id?: string;
+} | {
+    type: 'call_tool_cancel';
+    id: string;
+} | {
+    type: 'open_panel';
+    panel: PanelFields & {
+        id: string;
+    };
 } | ({
     type: 'panel_render';
     panel_id: string;

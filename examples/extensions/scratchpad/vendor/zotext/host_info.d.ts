@@ -12,5 +12,7 @@ export interface HostInfo {
     readonly dataDir: string;
     /** Features beyond protocol 1, such as `cancel` or `tool_progress`. Empty for zot itself. */
     readonly features: ReadonlySet<string>;
+    /** `call_tool` if extensions may call tools. */
+    readonly capabilities: ReadonlySet<string>;
 }
 export declare function toHostInfo(frame: HelloAckFrame): HostInfo;

@@ -9,6 +9,10 @@ export function toHostInfo(frame) {
         cwd: frame.cwd ?? '',
         extensionDir,
         dataDir: frame.data_dir ?? extensionDir,
-        features: new Set((frame.features ?? []).filter((feature) => typeof feature === 'string')),
+        features: namesIn(frame.features),
+        capabilities: namesIn(frame.capabilities),
     };
+}
+function namesIn(list = []) {
+    return new Set(list.filter((name) => typeof name === 'string'));
 }

@@ -1,6 +1,8 @@
 /** The registrations of an extension, and their frames. */
+import { isObject } from './json.js';
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,128}$/;
 const LONGEST_S = 86_400;
+const EXPOSURES = ['direct', 'deferred', 'codemode', 'model-only'];
 export class Registry {
     tools = new Map();
     commands = new Map();
@@ -16,6 +18,7 @@ export class Registry {
         if (timeoutS !== undefined && !(timeoutS > 0 && timeoutS <= LONGEST_S)) {
             throw new RangeError(`tool ${name}: timeoutS is above 0 and at most ${LONGEST_S} seconds, not ${timeoutS}`);
         }
+        checkOptions(name, tool.options);
         this.tools.set(name, tool);
         return toolFrame(name, tool);
     }
@@ -62,6 +65,19 @@ function requireNew(kind, name, names) {
     if (names.has(name))
         throw new Error(`${kind} ${name} is registered already`);
 }
+function checkOptions(name, { deferred, exposure, outputSchema, interactive }) {
+    if (exposure !== undefined && !EXPOSURES.includes(exposure)) {
+        throw new TypeError(`tool ${name}: exposure is one of ${EXPOSURES.join(', ')}, not ${exposure}`);
+    }
+    if (outputSchema !== undefined && !isObject(outputSchema)) {
+        throw new TypeError(`tool ${name}: outputSchema is an object, not ${JSON.stringify(outputSchema)}`);
+    }
+    for (const [option, value] of Object.entries({ deferred, interactive })) {
+        if (value === undefined || typeof value === 'boolean')
+            continue;
+        throw new TypeError(`tool ${name}: ${option} is true or false, not ${JSON.stringify(value)}`);
+    }
+}
 function toolFrame(name, { options, schema }) {
     return {
         type: 'register_tool',
@@ -71,5 +87,9 @@ function toolFrame(name, { options, schema }) {
         ...(options.timeoutS === undefined ? {} : { timeout_s: options.timeoutS }),
         ...(options.idempotent === undefined ? {} : { idempotent: options.idempotent }),
         ...(options.readOnly === undefined ? {} : { read_only: options.readOnly }),
+        ...(options.deferred === undefined ? {} : { deferred: options.deferred }),
+        ...(options.exposure === undefined ? {} : { exposure: options.exposure }),
+        ...(options.outputSchema === undefined ? {} : { output_schema: options.outputSchema }),
+        ...(options.interactive === undefined ? {} : { interactive: options.interactive }),
     };
 }

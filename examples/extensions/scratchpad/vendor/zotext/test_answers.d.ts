@@ -1,6 +1,7 @@
 /** Options and results of the test host. */
+import type { ToolOutput } from './content.js';
 import type { ContentBlock, HostFrame } from './frames.js';
-import type { JsonObject } from './json.js';
+import type { Json, JsonObject } from './json.js';
 export interface HostOptions {
     /** Milliseconds for each wait; default 5000. */
     deadlineMs?: number;
@@ -14,6 +15,11 @@ export interface HostOptions {
         dataDir?: string;
         features?: string[];
     };
+    /**
+     * The tools that the extension can call, by name: functions from the arguments to the result. For a name with null,
+     * the test itself sends the `tool_result`. Without it, the host says that it calls no tools for extensions.
+     */
+    hostTools?: Record<string, ((args: JsonObject) => ToolOutput | Promise<ToolOutput>) | null>;
 }
 /** The result of a tool call. */
 export interface CallOutcome {
@@ -23,6 +29,9 @@ export interface CallOutcome {
     isError: boolean;
     /** Progress that the handler reported. */
     progress: string[];
+    /** The deferred tools that it offers from now on. */
+    activate?: string[];
+    structured?: Json;
 }
 /** The verdict of all guards. Without one it is allowed and not rewritten. */
 export interface Judged {
@@ -34,6 +43,7 @@ export interface Judged {
     reason?: string;
     args?: JsonObject;
     text?: string;
+    systemPrompt?: string;
     result?: {
         content: ContentBlock[];
         isError?: boolean;

@@ -2,6 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { errorResult, toResult } from './content.js';
+import { brief } from './errors.js';
 const FEATURES = [
     'additional_context', 'ask', 'cancel', 'error_event', 'error_intercept', 'idle_event', 'log', 'panels', 'ping',
     'session_end_event', 'session_end_intercept', 'session_start_intercept', 'tool_flags', 'tool_progress',
@@ -17,19 +19,21 @@ export class TestHost {
     /** The extension's folder for state: that of the options, else a new one, which is removed at the end. */
     dataDir;
     #greeting;
+    #hostTools;
     #waiters = new Set();
     #ids = 0;
     #removeFolder = () => { };
     #ended;
-    constructor({ deadlineMs = 5000, host = {} }) {
+    constructor({ deadlineMs = 5000, host = {}, hostTools }) {
         this.deadlineMs = deadlineMs;
+        this.#hostTools = hostTools;
         const { zotVersion = '0.0.0-test', provider = 'test', model = 'test', cwd = process.cwd() } = host;
         const { extensionDir = process.cwd(), features = FEATURES } = host;
         const { dataDir = this.#newFolder() } = host;
         this.dataDir = dataDir;
         this.#greeting = {
             type: 'hello_ack', protocol_version: 1, zot_version: zotVersion, provider, model, cwd,
-            extension_dir: extensionDir, data_dir: dataDir, features,
+            extension_dir: extensionDir, data_dir: dataDir, features, capabilities: hostTools ? ['call_tool'] : [],
         };
     }
     // --- reading ----------------------------------------------------------------------------------------------
@@ -53,6 +57,10 @@ export class TestHost {
         const cleared = this.frames.findLastIndex((frame) => frame.type === 'clear_notes');
         return this.frames.slice(cleared + 1).flatMap((frame) => (frame.type === 'notify' ? [pick(frame)] : []));
     }
+    /** The prompts that it has submitted. */
+    get prompts() {
+        return this.said('submit').map(({ text }) => text);
+    }
     get logs() {
         return this.said('log').map(({ type: _, ...line }) => ({ level: 'info', ...line }));
     }
@@ -73,11 +81,13 @@ export class TestHost {
     /** Starts a call and does not wait, so that the test can watch and cancel it. */
     beginTool(name, args = {}) {
         const id = this.#ask((id) => ({ type: 'tool_call', id, name, args }));
-        const outcome = this.#answer('tool_result', id, `tool ${name}`).then(({ content, is_error }) => ({
-            text: content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n'),
-            content,
-            isError: is_error ?? false,
+        const outcome = this.#answer('tool_result', id, `tool ${name}`).then((frame) => ({
+            text: frame.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n'),
+            content: frame.content,
+            isError: frame.is_error ?? false,
             progress: this.said('tool_progress').filter((frame) => frame.id === id).map(({ text }) => text),
+            ...(frame.activate_tools === undefined ? {} : { activate: frame.activate_tools }),
+            ...(frame.structured_content === undefined ? {} : { structured: frame.structured_content }),
         }));
         return { id, outcome, cancel: (reason) => this.#cancel(id, reason) };
     }
@@ -103,6 +113,7 @@ export class TestHost {
             ...(reason === undefined ? {} : { reason }),
             ...(args === undefined ? {} : { args }),
             ...(text === undefined ? {} : { text }),
+            ...(said.system_prompt === undefined ? {} : { systemPrompt: said.system_prompt }),
             ...(result && { result: { content: result.content, ...(isError === undefined ? {} : { isError }) } }),
         };
     }
@@ -182,6 +193,8 @@ export class TestHost {
         this.frames.push(frame);
         if (frame.type === 'hello')
             this.send(this.#greeting);
+        if (frame.type === 'call_tool')
+            void this.#answerCall(frame);
         for (const waiter of [...this.#waiters])
             waiter.look();
     }
@@ -201,6 +214,14 @@ export class TestHost {
             remove();
         };
         return folder;
+    }
+    async #answerCall({ id, name, args }) {
+        const tool = this.#hostTools?.[name];
+        if (tool === null)
+            return;
+        const work = async () => toResult(tool ? await tool(args) : errorResult(`there is no tool ${name}`));
+        const { content, isError } = await work().catch((error) => errorResult(brief(error)));
+        this.send({ type: 'tool_result', id, name, content, ...(isError === undefined ? {} : { is_error: isError }) });
     }
     #ask(frame) {
         this.#ids += 1;

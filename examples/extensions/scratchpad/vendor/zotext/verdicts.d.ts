@@ -31,12 +31,14 @@ export declare function ask(reason: string): Ask;
 export declare function addContext(text: string): AddContext;
 /** The event goes on, changed: with other arguments, another text or another result, by the point of the guard. */
 export declare function rewrite<T>(to: T): Rewrite<T>;
+/** The points at which a guard gives a verdict. One of `before_agent_start` gives a text. */
+export type JudgedName = Exclude<GuardedName, 'before_agent_start'>;
 export type VerdictFields = Omit<VerdictFrame, 'type' | 'id'>;
 /**
  * The fields of the answer for one verdict. Throws a TypeError for any other value, which then blocks: a guard that
  * returns `false` or a text may have meant to block.
  */
-export declare function toFields(event: GuardedName, verdict: Verdict<unknown>): VerdictFields;
+export declare function toFields(event: JudgedName, verdict: Verdict<unknown>): VerdictFields;
 /** The answer of several guards: what they add is put together, the first question counts, and else the last one. */
 export declare function together(before: VerdictFields, said: VerdictFields): VerdictFields;
 /** The event as the next guard sees it. */

@@ -17,8 +17,24 @@ USAGE = {
     "prompts": 2,
     "model": "m",
     "models": {
-        "m": {"requests": 3, "input": 4, "output": 5, "cache_read": 6, "cache_write": 7, "cost_usd": 0.25},
-        "n": {"requests": 1, "input": 0, "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": None},
+        "m": {
+            "requests": 3,
+            "input": 4,
+            "output": 5,
+            "cache_read": 6,
+            "cache_write": 7,
+            "cost_usd": 0.25,
+            "reasoning": 2,
+        },
+        "n": {
+            "requests": 1,
+            "input": 0,
+            "output": 0,
+            "cache_read": 0,
+            "cache_write": 0,
+            "cost_usd": None,
+            "reasoning": None,
+        },
     },
     "request_ms": 8,
     "last_input": 9,
@@ -63,6 +79,13 @@ CALLS: list[tuple[str, dict[str, Any], host_calls.HostCall, Any, Any]] = [
         },
     ),
     ("session.model.switchTo", {"modelId": "n"}, host_calls.SwitchModel("n"), None, {"modelId": "n"}),
+    *(
+        (
+            "session.model.switchTo", {"modelId": "n", "reasoningEffort": effort}, host_calls.SwitchModel("n", level),
+            None, {"modelId": "n"},
+        )
+        for effort, level in (("max", "max"), ("none", "off"), ("minimal", "minimum"), ("hgih", "hgih"), ("", None))
+    ),
     ("session.name.get", {}, host_calls.GetSessionName(), "mine", {"name": "mine"}),
     ("session.name.get", {}, host_calls.GetSessionName(), None, {"name": None}),
     ("session.name.set", {"name": "new"}, host_calls.SetSessionName("new"), None, None),
@@ -100,7 +123,10 @@ CALLS: list[tuple[str, dict[str, Any], host_calls.HostCall, Any, Any]] = [
             "modelMetrics": {
                 "m": {
                     "requests": {"count": 3, "cost": 0},
-                    "usage": {"inputTokens": 17, "outputTokens": 5, "cacheReadTokens": 6, "cacheWriteTokens": 7},
+                    "usage": {
+                        "inputTokens": 17, "outputTokens": 5, "cacheReadTokens": 6, "cacheWriteTokens": 7,
+                        "reasoningTokens": 2,
+                    },
                 },
                 "n": {
                     "requests": {"count": 1, "cost": 0},
@@ -174,10 +200,15 @@ def test_a_path_that_leads_out_of_the_files_is_refused(method: str, path: str):
     assert message.startswith(f"{method}: path: ")
 
 
-def test_a_model_is_switched_without_its_reasoning_and_that_is_remarked():
-    messages, _ = Talk().take("session.model.switchTo", modelId="n", reasoningEffort="high")
-    assert messages[0] == Remarked("session.model.switchTo: reasoningEffort has no effect here")
-    assert messages[1].call == host_calls.SwitchModel("n")
+def test_a_model_is_switched_without_the_summary_of_its_reasoning_and_that_is_remarked():
+    messages, _ = Talk().take("session.model.switchTo", modelId="n", reasoningEffort="high", reasoningSummary="short")
+    assert messages[0] == Remarked("session.model.switchTo: reasoningSummary has no effect here")
+    assert messages[1].call == host_calls.SwitchModel("n", "high")
+
+
+def test_an_effort_that_is_no_text_is_refused():
+    code, message = error_of(Talk().take("session.model.switchTo", modelId="n", reasoningEffort=5)[1])
+    assert (code, message.startswith("session.model.switchTo: reasoningEffort: ")) == (-32602, True)
 
 
 # --- a host without a workspace -----------------------------------------------------------------------------

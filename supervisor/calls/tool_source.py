@@ -46,10 +46,11 @@ class CallHost(Protocol):
         done: Callable[[ToolAnswer], None],
         on_progress: Callable[[str], None] | None = None,
         tool_id: str = "",
+        around: tuple[str, ...] = (),
     ) -> RequestInFlight: ...
 
 
-class ExtensionCalls:
+class ExtensionToolSource:
     """A `CallSource` of the extensions' tools."""
 
     def __init__(self, host: CallHost) -> None:
@@ -77,9 +78,11 @@ class ExtensionCalls:
         def called(answer: ToolAnswer) -> None:
             if host.stats_file is not None:
                 host.stats_file.mark("tool_call", tool, owned.owner.name, began, detail=answer.reason)
+            call.failed = answer.failure
             done(answer.frame if answer.frame is not None else error_result(_failure_text(extension, tool, answer)))
 
-        return host.begin_call(owned, call.args, called, on_progress, call.call_id)
+        around = () if call.origin is None else call.origin.around
+        return host.begin_call(owned, call.args, called, on_progress, call.call_id, around)
 
 
 def _failure_text(extension: str, tool: str, answer: ToolAnswer) -> str:

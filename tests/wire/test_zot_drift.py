@@ -1,0 +1,82 @@
+"""The frames, fields and events of zot's documents, as read on 24 November 2026 at the commit 37c7945, and those that
+are not known here. Later documents are compared with these tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from wire import frames
+from wire.dialects.base import EVENTS, HOOK_POINTS
+from zotext import EVENTS as SDK_EVENTS
+from zotext.tools import EXPOSURES
+
+EXTENSION = {
+    "hello": "name version capabilities",
+    "register_command": "name description",
+    "register_tool": "name description schema output_schema namespace namespace_description namespace_instructions"
+    " exposure deferred interactive",
+    "ready": "",
+    "subscribe": "events intercept",
+    "event_intercept_response": "id block reason modified_args replace_text system_prompt",
+    "tool_result": "id content is_error activate_tools structured_content",
+    "command_response": "id action prompt tool_name tool_args insert display open_panel error",
+    "open_panel": "panel",
+    "panel_render": "panel_id title lines footer",
+    "panel_close": "panel_id",
+    "notify": "level message",
+    "clear_notes": "",
+    "submit_slash": "text",
+    "submit": "text",
+    "call_tool": "id name args parent_id",
+    "call_tool_cancel": "id",
+    "shutdown_ack": "",
+}
+HOST = {
+    "hello_ack": "protocol_version capabilities zot_version provider model cwd extension_dir data_dir",
+    "command_invoked": "id name args",
+    "tool_cancel": "id",
+    "tool_call": "id name args",
+    "tool_result": "id name content is_error truncated",
+    "event": "session_id agent_run_id queued image_count cwd sequence status reason source decision stage result"
+    " executed compaction_id message_count token_estimate agent_id origin_extension name event step stop error tool_id"
+    " tool_name tool_args tool_preview tool_args_raw text",
+    "event_intercept": "system_prompt origin_extension session_id agent_run_id cwd provider model id event tool_id"
+    " tool_name tool_args step text",
+    "panel_key": "panel_id key text",
+    "panel_resize": "panel_id width height",
+    "panel_close": "panel_id",
+    "shutdown": "",
+}
+NOT_HERE = {
+    ("event", "agent_id"): "no agent here has subagents",
+    ("event", "name"): "no agent here has subagents",
+    ("event", "tool_preview"): "nobody here is asked to confirm a call",
+}
+"""Fields that we do not have on purpose, and why."""
+OBSERVED = {
+    "session_start", "session_end", "user_prompt_submit", "turn_start", "turn_end", "tool_call", "tool_result",
+    "assistant_message", "tool_confirmation_requested", "permission_decision", "pre_compact", "post_compact",
+    "subagent_start", "subagent_stop",
+}  # fmt: skip
+GUARDED = {"before_agent_start", "tool_call", "turn_start", "assistant_message"}
+KNOWN = {
+    "extension": {cls.__struct_config__.tag: cls for cls in frames.FromExtension.__args__},
+    "host": {cls.__struct_config__.tag: cls for cls in frames.FromHost.__args__},
+}
+
+
+@pytest.mark.parametrize(("side", "table"), [("extension", EXTENSION), ("host", HOST)], ids=str)
+def test_each_frame_and_field_of_zot_is_known_or_left_out_for_a_reason(side: str, table: dict[str, str]):
+    for kind, fields in table.items():
+        missing = set(fields.split()) - set(KNOWN[side][kind].__struct_fields__)
+        assert missing == {field for frame, field in NOT_HERE if frame == kind and side == "host"}, kind
+
+
+def test_each_event_of_zot_can_be_observed_and_guarded_and_the_sdk_has_a_name_for_it():
+    assert OBSERVED <= EVENTS
+    assert set(SDK_EVENTS) >= OBSERVED
+    assert GUARDED <= HOOK_POINTS
+
+
+def test_the_ways_of_offering_a_tool_are_those_of_zot():
+    assert EXPOSURES == ("direct", "deferred", "codemode", "model-only")
