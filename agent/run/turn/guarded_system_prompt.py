@@ -29,13 +29,12 @@ class GuardedSystemPrompt:
     reload has replaced is.
     """
 
-    def __init__(self, supervisor: Supervisor, session_id: Callable[[], str]) -> None:
+    def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
-        self._session_id = session_id
         self._text: str | None = None
         """The text of the guards; None if they keep ours."""
         self._basis: object = None
-        """What the guards were asked for, see `_basis_of`."""
+        """The values of the last question, see `_basis_of`."""
         self._sessions = 0
 
     def forget(self) -> None:
@@ -55,7 +54,7 @@ class GuardedSystemPrompt:
             judgement = self._supervisor.intercept(
                 frames.Event(
                     EVENT,
-                    session_id=self._session_id(),
+                    session_id=self._supervisor.observers.session_id,
                     agent_run_id=os.urandom(8).hex(),
                     cwd=options.cwd,
                     provider=provider,
