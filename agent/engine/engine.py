@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from agent.transcript import Image
     from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.loop.loop import Loop
-    from wire.frames import SessionEnd, SessionSource
+    from wire.frames import SessionEnd
     from wire.reasoning_levels import Reasoning
 
 
@@ -117,8 +117,7 @@ class Engine:
             on_show=on_show,
             on_host_call=self.host_calls.take,
         )
-        source: SessionSource = "startup" if self.session.resumed is msgspec.UNSET else "resume"
-        self._hooks = SessionHooks(self.supervisor, source, lambda: self.session.id)
+        self._hooks = SessionHooks(self.supervisor, "startup" if self.session.resumed is msgspec.UNSET else "resume")
         self._strict = starting.strict_admission(options)
         self.reloader = starting.make_reloader(options, self.supervisor, self._strict)
         self._session_reloads = SessionReloads(self.supervisor, self.reloader, self._hooks.leave)

@@ -208,7 +208,7 @@ def _environment(
     found: FoundExtension, options: Options, workspace: SessionWorkspace, notices: StderrNotices
 ) -> Mapping[str, str]:
     """The environment of an extension before its start. Makes the workspace if the extension may ask for it."""
-    if find_dialect(found.manifest.dialect).calls_host and (trouble := workspace.make_once()):
+    if find_dialect(found.manifest.dialect).has_workspace and (trouble := workspace.make_once()):
         notices.say(f"zot: {trouble}")
     return extension_environment(found, options.config, os.environ)
 

@@ -10,7 +10,6 @@ from agent.abort import Abort
 from agent.engine.host_calls.sent_prompts import MOST, SentPrompts
 from agent.run import cost
 from wire import events, frames
-from wire.dialects.table import find_dialect
 from wire.exit_codes import Status
 from wire.text import counted, one_line
 
@@ -140,7 +139,7 @@ class SentRuns:
     def _has_reaction(self) -> bool:
         """Tells extensions that no prompt waits, if so. Returns whether a prompt has arrived meanwhile."""
         supervisor, clock = self._engine.supervisor, self._host.event_writer.clock
-        senders = [each for each in supervisor.extensions if each.is_up and may_send(each)]
+        senders = [each for each in supervisor.extensions if each.may_send]
         deadline = clock() + REACTION_S
         self._hear(senders, deadline)  # a prompt may be on its way
         if not self._prompts.has_waiting:
@@ -207,11 +206,6 @@ class SentRuns:
     def _owner_of(self, command: Invocation) -> str:
         owned = self._engine.supervisor.registrations.find_command(command.name)
         return "" if owned is None else owned.owner.name
-
-
-def may_send(extension: Extension) -> bool:
-    """Whether the extension's dialect lets it send prompts."""
-    return find_dialect(extension.manifest.dialect).calls_host
 
 
 def _frame_count(senders: Iterable[Extension]) -> int:

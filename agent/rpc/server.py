@@ -14,7 +14,7 @@ from agent.abort import Abort
 from agent.engine.host import EngineHost
 from agent.engine.host_calls.sent_prompts import SendRefusedError
 from agent.engine.prompt_result import PromptResult
-from agent.engine.sent_runs import REACTION_S, SHOWN, may_send
+from agent.engine.sent_runs import REACTION_S, SHOWN
 from agent.rpc.client_output import STALLED_S, ClientOutput
 from agent.rpc.program_extensions import ProgramExtensions
 from agent.rpc.prompt_queue import PromptQueue
@@ -260,7 +260,7 @@ class RpcServer:
                 supervisor.tell(frames.Event("idle"))
 
         supervisor = self._host.engine.supervisor
-        senders = [each for each in supervisor.extensions if each.is_up and may_send(each)]
+        senders = [each for each in supervisor.extensions if each.may_send]
         if senders and not self._queue.is_busy:
             supervisor.round_trip(senders, heard, REACTION_S)
         else:

@@ -30,10 +30,8 @@ class HookState(Enum):
 class SessionHooks:
     """A session begins with its first prompt that no guard has refused. One that never began has no end."""
 
-    def __init__(
-        self, supervisor: Supervisor, source: SessionSource, session_id: Callable[[], str] = lambda: ""
-    ) -> None:
-        self.system_prompt = GuardedSystemPrompt(supervisor, session_id)
+    def __init__(self, supervisor: Supervisor, source: SessionSource) -> None:
+        self.system_prompt = GuardedSystemPrompt(supervisor)
         self.said = ""
         """The last message of the session that readers saw."""
         self._supervisor = supervisor

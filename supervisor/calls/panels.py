@@ -1,7 +1,8 @@
 """The notes and panels that extensions show the user. Only the extension that sent a note or panel can change it.
 
 A note stays until the user's next prompt, or until its extension clears all its notes. The answer to a command opens a
-panel. The worker that opened it redraws and closes it. The user, and the end of the worker, close it, too.
+panel, and so does a message of its extension. The worker that opened it redraws and closes it. The user, and the end of
+the worker, close it, too.
 """
 
 from __future__ import annotations
@@ -68,6 +69,8 @@ class Panels:
         self._loop = loop
         self._show = show
         self._panels: dict[tuple[str, str], OpenPanel] = {}
+        self._gates: dict[str, TokenBucket] = {}
+        """The gates of panels that extensions open by themselves."""
 
     # --- notes ----------------------------------------------------------------------------------------------
 
@@ -114,10 +117,25 @@ class Panels:
         self._show(events.PanelOpen(extension.name, panel.id, panel.title, panel.lines, panel.footer))
         return None
 
+    def _open_unasked(self, extension: Extension, worker: Worker, asked: frames.Panel) -> str | None:
+        """Opens a panel as `open` does. A flood of them is not shown."""
+        if worker not in extension.workers:
+            return "its version has not taken over yet"
+        if not worker.state.is_up:
+            return "its process is being stopped"
+        gate = self._gates.setdefault(extension.name, TokenBucket(self._loop.clock(), PANELS_LIMIT, RENDERS_PER_SECOND))
+        if not gate.admits(self._loop.pass_time):
+            return "it opens panels faster than they can be shown"
+        return self.open(extension, worker, asked)
+
     def showed(self, extension: Extension, worker: Worker, frame: Shown) -> None:
         """Carries out a frame that changes notes or a panel."""
         if isinstance(frame, frames.ClearNotes):
             self._clear_notes(extension.name)
+            return
+        if isinstance(frame, frames.OpenPanel):
+            if refusal := self._open_unasked(extension, worker, frame.panel):
+                extension.notices.warn(f"panel {refusal}", f"a panel that it opens is not shown: {refusal}")
             return
         panel = self._panels.get((extension.name, frame.panel_id))
         if panel is None or panel.worker is not worker:

@@ -125,6 +125,11 @@ class Extension:
         return self._host.has_person
 
     @property
+    def may_send(self) -> bool:
+        """A worker that is up may send a prompt as it reacts to an event."""
+        return any(slot.worker.state.is_up and slot.worker.channel.session.may_send for slot in self.slots)
+
+    @property
     def is_reloading(self) -> bool:
         """A candidate is starting."""
         return self.handover.candidate is not None

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from wire.manifest import Timeouts
 
 
-Shown = frames.ClearNotes | frames.PanelRender | frames.PanelClosed
+Shown = frames.ClearNotes | frames.OpenPanel | frames.PanelRender | frames.PanelClosed
 
 
 class WorkerOwner(Protocol):
@@ -166,7 +166,7 @@ class Worker:
             HostCalled: self._on_host_called,
             HostCallCancelled: self.channel.host_calls.cancelled,
             frames.Malformed: self.channel.on_malformed,
-            **dict.fromkeys((frames.ClearNotes, frames.PanelRender, frames.PanelClosed), self._on_show),
+            **dict.fromkeys(Shown.__args__, self._on_show),
         }
 
     @property

@@ -15,7 +15,7 @@ from tests.support.extension_folder import folder
 from tests.support.extension_scripts import PATIENT
 from tests.support.messages_server import text_reply, tool_reply
 from tests.support.sdk_program import PRELUDE, PYTHON
-from wire.events import ToolCall, ToolResult
+from wire.events import PanelOpen, ToolCall, ToolResult, UserMessage
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
@@ -26,9 +26,10 @@ SOURCES = {
     "python": """
 import sys
 sys.path.insert(0, ROOT)
-from zotext import AgentStart, Event, Extension
+from zotext import AgentStart, Event, Extension, Result, Text
 
-ext = Extension("helper")
+ext = Extension("helper", late_prompts=True)
+late = []
 
 @ext.intercept_before_agent_start
 def prompt(start: AgentStart) -> str:
@@ -54,6 +55,27 @@ async def wait() -> str:
 def itself() -> str:
     return ext.call_tool("itself").text
 
+SIZE = {"type": "object", "properties": {"bytes": {"type": "integer"}}}
+
+@ext.tool(deferred=True, output_schema=SIZE)
+def size(text: str) -> dict:
+    return {"bytes": len(text)}
+
+@ext.tool
+def offer() -> Result:
+    return Result(Text("*size* is there", markdown=True), activate=["size", "bash"])
+
+@ext.command
+def follow(text: str) -> None:
+    ext.submit(text)
+    ext.open_panel("p", ["one"], title="A panel")
+    late.append("and later?")
+
+@ext.on("idle")
+def idle() -> None:
+    if late:
+        ext.submit(late.pop())
+
 @ext.command
 def show(path: str) -> str:
     return ext.call_tool("read", {"path": path}).text
@@ -61,9 +83,10 @@ def show(path: str) -> str:
 ext.run()
 """,
     "typescript": """
-import { extension } from SDK;
+import { extension, text } from SDK;
 
-const ext = extension('helper');
+const ext = extension('helper', '1.0.0', { latePrompts: true });
+const late = [];
 ext.interceptBeforeAgentStart(({ systemPrompt, model, cwd }) =>
   `${systemPrompt.slice(0, 3)}... for ${model} in ${cwd}`);
 const told = ({ event, toolName = '', status = '', reason = '', sequence, cwd, sessionId: session }) =>
@@ -75,6 +98,15 @@ ext.tool('measure', {}, async ({ path }) => {
 });
 ext.tool('wait', {}, async () => (await ext.callTool('bash', { command: 'sleep 600' })).text);
 ext.tool('itself', {}, async () => (await ext.callTool('itself')).text);
+const outputSchema = { type: 'object', properties: { bytes: { type: 'integer' } } };
+ext.tool('size', { deferred: true, outputSchema }, ({ text }) => ({ bytes: text.length }));
+ext.tool('offer', {}, () => ({ content: [text('*size* is there', { markdown: true })], activate: ['size', 'bash'] }));
+ext.command('follow', '', async (prompt) => {
+  await ext.submit(prompt);
+  await ext.openPanel('p', { lines: ['one'], title: 'A panel' });
+  late.push('and later?');
+});
+ext.on('idle', () => late.length > 0 && ext.submit(late.pop()));
 ext.command('show', '', async (path) => (await ext.callTool('read', { path })).text);
 await ext.run();
 """,
@@ -115,9 +147,9 @@ def told(zot: Any) -> list[tuple[str, ...]]:
     return [tuple(" ".join(part.split()) for part in row) for row in found]
 
 
-def run(zot: Any, server: Any, *args: Any) -> Any:
+def run(zot: Any, server: Any, *args: Any, prompt: str = "go") -> Any:
     flags = ("--json", "--base-url", server.base_url, "-m", "claude-haiku-4-5")
-    return zot.run(*flags, *args, "go", env={"ANTHROPIC_API_KEY": "sk-ant"})
+    return zot.run(*flags, *args, prompt, env={"ANTHROPIC_API_KEY": "sk-ant"})
 
 
 def test_a_guard_of_the_system_prompt_and_observers(zot, server, helper):
@@ -171,3 +203,13 @@ def test_a_run_that_ends_ends_the_calls_of_its_extensions(zot, server, helper):
         outcome = process.finish().check(Status.INTERRUPTED)
     assert [record.is_error for record in outcome.of(ToolResult)] == [True, True]
     assert outcome.result.extensions["helper"].exit_status == "exit 0"
+
+
+def test_prompts_and_a_panel_at_any_time(zot, server, helper):
+    server.add(text_reply("I follow."), text_reply("I follow again."))
+    outcome = run(zot, server, "-e", helper(), prompt="/follow and then?").check(Status.OK, user_messages=2)
+    sent = [(message.extension, message.content[0]) for message in outcome.of(UserMessage)]
+    assert [(sender, block.text) for sender, block in sent] == [("helper", "and then?"), ("helper", "and later?")]
+    (panel,) = outcome.of(PanelOpen)
+    assert (panel.panel_id, panel.title, panel.lines) == ("p", "A panel", ("one",))
+    assert "zot: extension helper sends prompt 2 of 10: and later?" in outcome.warnings

@@ -114,7 +114,7 @@ def test_the_table_of_dialects_is_that_of_the_code(name):
     assert rows["from SIGTERM to SIGKILL"] == f"{dialect.term_s:g} s"
     assert rows["ready by silence"] == ("yes" if dialect.is_ready_by_silence else "no")
     assert rows["progress extends a call"] == ("yes" if dialect.is_extended_by_progress else "no")
-    assert ("prompts" in rows["wants from its host"]) == dialect.calls_host
+    assert ("a folder" in rows["wants from its host"]) == dialect.has_workspace
     is_reloaded = dialect.is_reloaded_with_session
     session = f"yes, with its id in `{dialect.session_variable}`" if is_reloaded else "no"
     assert rows["reloaded with the session"] == session

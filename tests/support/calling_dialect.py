@@ -62,7 +62,7 @@ class CallingDialect(Dialect):
     hello_s = launcher_hello_s = 10.0
     launchers: frozenset[str] = frozenset()
     settle_s = 10.0
-    calls_host = True
+    has_workspace = True
     session_variable = "SESSION_ID"
     is_reloaded_with_session = True
 
@@ -77,6 +77,7 @@ class CallingSession:
     trouble = ""
     claimed = ()
     is_working = False
+    may_send = True
 
     def __init__(self, setup: Setup) -> None:
         self._name = setup.name

@@ -71,7 +71,7 @@ class ScriptedDialect(Dialect):
         self.trouble = ""
         self.is_pinged = True
         self.ticks_every: float | None = None
-        self.calls_host = False
+        self.has_workspace = False
         self.session_variable = ""
         self.exit_s = 2.0
         self.term_s = 1.0

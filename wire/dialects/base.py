@@ -113,6 +113,8 @@ class HostCalled(msgspec.Struct, frozen=True):
 
     key: str
     call: HostCall
+    untold: str = ""
+    """If set, the process does not learn of a refusal: the user is told by this text, with the reason behind it."""
 
 
 class HostCallCancelled(msgspec.Struct, frozen=True):
@@ -175,6 +177,10 @@ class DialectSession(Protocol):
     claimed: Sequence[str]
     """Tools that it registers after its hello and that no other extension may have: if one has such a tool, the hello
     is not accepted. Read at the hello."""
+
+    @property
+    def may_send(self) -> bool:
+        """Whether the process may send a prompt as it reacts to an event: a run waits for that before it ends."""
 
     @property
     def spoken(self) -> str:
@@ -241,6 +247,10 @@ class NoHostCalls:
     claimed: Sequence[str] = ()
     is_working = False
 
+    @property
+    def may_send(self) -> bool:
+        return False
+
     def reject(self, reason: str) -> bytes:  # noqa: ARG002
         return b""
 
@@ -271,9 +281,8 @@ class Dialect(Protocol):
     launchers: frozenset[str]
     settle_s: float
     """Seconds that a run waits for such an extension before its first request; 0: only while the model starts."""
-    calls_host: bool = False
-    """Whether a process may send requests to its host (`HostCalled`). A host with an agent then has a workspace for it,
-    and handles its last requests before a run ends: it may send a prompt."""
+    has_workspace: bool = False
+    """Whether a host with an agent has a folder of the session for its extensions."""
     session_variable: str = ""
     """The environment variable with `HostInfo.session_id`; "" if the process does not need it."""
     exit_s: float = 2.0

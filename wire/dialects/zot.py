@@ -41,9 +41,13 @@ SHUTDOWN = "shutdown"
 """zot's reason of every other end of a session, for observers."""
 ZOT_FRAME = 4 * 1024 * 1024
 """Maximum size in bytes of a frame that an extension written for zot reads."""
+UNTOLD = "a prompt that it sends is refused"
+SLASH = "its submit_slash is ignored: zot runs slash commands that a person or a client types"
 _QUESTION_HEAD = b'{"type":"event_intercept","id":"'
 _EVENT_HEAD = len('{"type":"event')
-_FOR_SESSION = frozenset({frames.Hello, frames.CallTool, frames.CallToolCancel, frames.Malformed})
+_FOR_SESSION = frozenset(
+    {frames.Hello, frames.CallTool, frames.CallToolCancel, frames.Submit, frames.SubmitSlash, frames.Malformed}
+)
 """The messages that the session itself reads."""
 _decode, _encode = frames.from_extension.decode, frames.encoder.encode
 _KEPT = 64 * 1024
@@ -72,24 +76,33 @@ class ZotDialect(Dialect):
         """The same for observers."""
 
     def session(self, setup: Setup) -> ZotSession:
-        return ZotSession(self, setup.frame_limit)
+        return ZotSession(self, setup)
 
 
 class ZotSession(NoHostCalls):
     """zot's protocol with one extension: each line is one message, and the host sends without being asked."""
 
-    __slots__ = ("_called", "_capabilities", "_dialect", "_frame_limit")
+    __slots__ = ("_called", "_capabilities", "_dialect", "_frame_limit", "_kept", "_submits")
     opening = b""
     due_at: float | None = None
     spoken = f"zot {frames.PROTOCOL_VERSION}"
     trouble = ""
 
-    def __init__(self, dialect: ZotDialect, frame_limit: int) -> None:
-        self._frame_limit = frame_limit
+    def __init__(self, dialect: ZotDialect, setup: Setup) -> None:
+        self._frame_limit = setup.frame_limit
         self._dialect = dialect
-        self._capabilities: Sequence[str] = ()
+        self._kept = setup.kept
+        self._submits = 0
+        self._capabilities: Sequence[str] | None = None
+        """The capabilities in its hello; None before it."""
         self._called: dict[str, str] = {}
         """The tool of each open `call_tool`, by the key of its host call."""
+
+    @property
+    def may_send(self) -> bool:
+        """Whether it has sent a prompt before, also before a restart, or says that it may. Most send none, and no run
+        should wait for them."""
+        return "submit" in self._kept or "submit" in (self._capabilities or ())
 
     def splitter(self) -> LineSplitter:
         return LineSplitter(min(SHORT, self._frame_limit), lambda start: min(limit_of(start), self._frame_limit))
@@ -116,6 +129,12 @@ class ZotSession(NoHostCalls):
         match message:
             case frames.Hello():
                 self._capabilities = message.capabilities or ()
+            case frames.Submit() | frames.SubmitSlash() | frames.CallTool() | frames.CallToolCancel() if (
+                self._capabilities is None
+            ):
+                return (message,), b""  # the host ends a process that says it before its hello
+            case frames.Submit() | frames.SubmitSlash():
+                return self._read_prompt(message), b""
             case frames.CallTool():
                 return self._read_call(message)
             case frames.CallToolCancel(id=call_id):
@@ -132,7 +151,16 @@ class ZotSession(NoHostCalls):
 
     @property
     def _may_call(self) -> bool:
-        return "call_tool" in self._capabilities
+        return "call_tool" in (self._capabilities or ())
+
+    def _read_prompt(self, frame: frames.Submit | frames.SubmitSlash) -> Sequence[Message]:
+        if isinstance(frame, frames.SubmitSlash):
+            return (Warned("submit_slash", SLASH),)
+        if not frame.text.strip():
+            return ()
+        self._kept["submit"] = True
+        self._submits += 1
+        return (HostCalled(f"submit {self._submits}", host_calls.SendPrompt(frame.text), UNTOLD),)
 
     def _read_call(self, call: frames.CallTool) -> Received:
         key = _key(call.id)
@@ -179,11 +207,13 @@ class ZotSession(NoHostCalls):
         return frames.encode(frames.CommandInvoked(call_id, command, args or None))
 
     def cancel(self, call_id: str, reason: str) -> bytes:
-        if "cancel" in self._capabilities:
+        if "cancel" in (self._capabilities or ()):
             return frames.encode(frames.Cancel(call_id, reason or None))
         return frames.encode(frames.ToolCancel(call_id))
 
     def answer(self, key: str, value: Any) -> bytes:
+        if key not in self._called:  # a submit
+            return b""
         return _encode_result(key.removeprefix(_CALL), self._called.pop(key), value)
 
     def refuse(self, key: str, reason: str) -> bytes:

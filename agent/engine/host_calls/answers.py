@@ -106,7 +106,10 @@ class HostCalls:
             if isinstance(call, ABOUT_PROMPTS) and self.is_of_left_session(extension, answer.since):
                 raise CallRefusedError(LEFT)
             value = self._handlers[type(call)](extension, call)
-        except (CallRefusedError, SendRefusedError, SessionWorkspaceError) as error:
+        except SendRefusedError as error:
+            self._tell_refusal(extension, str(error))
+            answer.refuse(str(error), is_told=True)
+        except (CallRefusedError, SessionWorkspaceError) as error:
             answer.refuse(str(error))
         else:
             answer.give(value)
@@ -119,14 +122,17 @@ class HostCalls:
 
     def _send(self, extension: Extension, call: calls.SendPrompt) -> None:
         prompt = SentPrompt(call.text, call.files, extension.name)
-        check_sent_prompt(prompt)
         try:
-            self.on_prompt(prompt)
+            check_sent_prompt(prompt)
         except SendRefusedError as error:
-            if (extension.name, str(error)) not in self._told:
-                self._told.add((extension.name, str(error)))
-                self._on_notice(extension, "warning", f"a prompt that it sends is refused: {error}")
-            raise
+            raise CallRefusedError(str(error)) from None
+        self.on_prompt(prompt)
+
+    def _tell_refusal(self, extension: Extension, why: str) -> None:
+        """Tells the user, once."""
+        if (extension.name, why) not in self._told:
+            self._told.add((extension.name, why))
+            self._on_notice(extension, "warning", f"a prompt that it sends is refused: {why}")
 
     def _abort(self, extension: Extension, _call: calls.AbortPrompt) -> None:
         self._agent.abort_prompt(f"extension {extension.name} has aborted it")

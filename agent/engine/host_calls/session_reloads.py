@@ -49,7 +49,8 @@ class SessionReloads:
     def is_left(self, extension: Extension, since: float) -> bool:
         """Whether the extension's worker, started at `since`, belongs to an earlier session. A worker that could not be
         replaced belongs to the current one."""
-        if self._left_at is None or since > self._left_at:
+        is_reloaded = find_dialect(extension.manifest.dialect).is_reloaded_with_session
+        if self._left_at is None or since > self._left_at or not is_reloaded:
             return False
         return bool(self._open) or extension.lead.started_at > self._left_at
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from wire import frames
+from wire.text import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,13 +30,12 @@ class GuardedSystemPrompt:
     reload has replaced is.
     """
 
-    def __init__(self, supervisor: Supervisor, session_id: Callable[[], str]) -> None:
+    def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
-        self._session_id = session_id
         self._text: str | None = None
         """The text of the guards; None if they keep ours."""
         self._basis: object = None
-        """What the guards were asked for, see `_basis_of`."""
+        """The values of the last question, see `_basis_of`."""
         self._sessions = 0
 
     def forget(self) -> None:
@@ -55,12 +55,12 @@ class GuardedSystemPrompt:
             judgement = self._supervisor.intercept(
                 frames.Event(
                     EVENT,
-                    session_id=self._session_id(),
+                    session_id=self._supervisor.observers.session_id,
                     agent_run_id=os.urandom(8).hex(),
-                    cwd=options.cwd,
+                    cwd=valid_text(options.cwd),
                     provider=provider,
                     model=options.model,
-                    system_prompt=options.system + options.system_end,
+                    system_prompt=valid_text(options.system + options.system_end),
                 )
             )
             if judgement.is_blocked:  # by an abort: no guard can

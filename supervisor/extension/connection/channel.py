@@ -70,7 +70,7 @@ class Channel:
         self.round_trips = RoundTrips(self.requests.ping)
         self.host_calls = OpenCalls(
             loop, session, self.reply, since=loop.clock(), remark=complaints.remark,
-            on_fault=lambda reason: on_unusable(Unusable(reason)),
+            tell=self._tell_once, on_fault=lambda reason: on_unusable(Unusable(reason)),
         )  # fmt: skip
         self.on_pong: Callable[[str], None] | None = None
         """Gets the id of each pong that belongs to no round trip."""
@@ -235,6 +235,10 @@ class Channel:
 
     def _on_warned(self, warned: Warned) -> None:
         self._complaints.warn(warned.key, warned.text)
+
+    def _tell_once(self, line: str) -> None:
+        if not self._complaints.has_warned(line):
+            self._complaints.warn(line, line)
 
     def _on_remarked(self, remarked: Remarked) -> None:
         self._complaints.remark(remarked.text)

@@ -33,11 +33,12 @@ class HostCallAnswer:
     """Answers a call for its handler: `give` or `refuse`, now or later. Only the first one counts; after the end of the
     worker both do nothing. Both are called from within the loop."""
 
-    __slots__ = ("_calls", "_key", "on_end")
+    __slots__ = ("_calls", "_key", "_untold", "on_end")
 
-    def __init__(self, calls: OpenCalls, key: str) -> None:
+    def __init__(self, calls: OpenCalls, key: str, untold: str) -> None:
         self._calls = calls
         self._key = key
+        self._untold = untold
         self.on_end: Callable[[str], None] | None = None
         """Called once, with the reason, if the worker needs the answer no longer: it has cancelled the call, which is
         still to be answered, or has ended."""
@@ -60,9 +61,10 @@ class HostCallAnswer:
         """Answers with the value that the call describes."""
         self._calls.give(self._key, self, value)
 
-    def refuse(self, reason: str) -> None:
-        """Answers that the host does not carry out the call, with the reason."""
-        self._calls.refuse(self._key, self, reason)
+    def refuse(self, reason: str, *, is_told: bool = False) -> None:
+        """Answers that the host does not carry out the call, with the reason. `is_told`: the user knows that already;
+        else the user is told once for each reason if the worker is not, see `HostCalled`."""
+        self._calls.refuse(self._key, self, reason, "" if is_told else self._untold)
 
 
 def refuse_all(_call: HostCall, answer: HostCallAnswer) -> None:
@@ -72,11 +74,12 @@ def refuse_all(_call: HostCall, answer: HostCallAnswer) -> None:
 
 class OpenCalls:
     """The open calls of one worker. `send` writes to the worker and never waits. `on_fault` gets the reason when the
-    session cannot encode an answer: the host then gives up the worker. `remark` writes a line into the log."""
+    session cannot encode an answer: the host then gives up the worker. `remark` writes a line into the log, `tell`
+    shows the user a line, once."""
 
     __slots__ = (
-        "_left_s", "_loop", "_on_fault", "_open", "_pass", "_remark", "_send", "_session", "_timer", "_waiting",
-        "since",
+        "_left_s", "_loop", "_on_fault", "_open", "_pass", "_remark", "_send", "_session", "_tell", "_timer",
+        "_waiting", "since",
     )  # fmt: skip
 
     def __init__(
@@ -88,6 +91,7 @@ class OpenCalls:
         since: float,
         on_fault: Callable[[str], None],
         remark: Callable[[str], None],
+        tell: Callable[[str], None],
     ) -> None:
         self.since = since
         self._loop = loop
@@ -95,6 +99,7 @@ class OpenCalls:
         self._send = send
         self._on_fault = on_fault
         self._remark = remark
+        self._tell = tell
         self._open: dict[str, HostCallAnswer] = {}
         self._waiting: deque[Callable[[], object]] = deque()
         """Actions that have not begun."""
@@ -110,7 +115,7 @@ class OpenCalls:
         if key in self._open:
             self._remark(f"asks its host for {_name(called.call)} with an id that is in use; ignored")
             return
-        self._open[key] = answer = HostCallAnswer(self, key)
+        self._open[key] = answer = HostCallAnswer(self, key, called.untold)
         if len(self._open) > OPEN_LIMIT:
             answer.refuse(f"{OPEN_LIMIT} calls of this extension already wait for an answer")
             return
@@ -167,8 +172,10 @@ class OpenCalls:
         if self._close(key, answer):
             self._write(lambda: self._session.answer(key, value))
 
-    def refuse(self, key: str, answer: HostCallAnswer, reason: str) -> None:
+    def refuse(self, key: str, answer: HostCallAnswer, reason: str, untold: str) -> None:
         if self._close(key, answer):
+            if untold:
+                self._tell(f"{untold}: {reason}")
             self._write(lambda: self._session.refuse(key, reason))
 
     def _close(self, key: str, answer: HostCallAnswer) -> bool:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.support import calling_dialect
+from tests.support.faulty_run import PROMPT, program
 from tests.support.rpc_client import serve
 from tests.support.scripted_model import ScriptedModel, says
 from tests.support.zot_process import wait_until
@@ -89,6 +90,30 @@ def test_what_is_sent_while_nothing_runs_begins_at_once(run):
     served = run(script, says("Hi."), programs={"eager": program})
     (message,) = [line for line in served.lines if line["type"] == "user_message"]
     assert message["extension"] == "eager"
+
+
+def test_a_submit_of_an_extension_of_zot_is_a_prompt_like_any_other(tmp_path):
+    """Also while nothing runs; and ten follow each prompt of the client."""
+    code = """
+hello(events=["turn_end"])
+send(type="submit", text="at once")
+send(type="ready")
+for frame in frames():
+    send(type="submit", text="more")
+"""
+    folder = program(tmp_path, "house", code, timeouts=PROMPT)
+
+    def script(client):
+        client.ask("hello", sent_prompts=True)
+        client.until("done", prompt="p1")
+        client.until("extension", event="warning", message=REFUSED)
+
+    served = serve(tmp_path, ScriptedModel(*[says("x") for _ in range(12)]), script, extensions=(str(folder),))
+    messages = [line for line in served.lines if line["type"] == "user_message"]
+    assert [(line["extension"], line["content"][0]["text"]) for line in messages] == [
+        ("house", "at once"), *[("house", "more")] * 9,
+    ]  # fmt: skip
+    assert "zot: extension house sends a prompt: at once\n" in served.stderr
 
 
 def test_idle_is_told_once_and_not_while_a_prompt_waits(run, tmp_path):

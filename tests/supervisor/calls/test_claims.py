@@ -135,7 +135,7 @@ def test_all_workers_of_an_extension_claim_the_same_and_so_does_its_next_version
     extension.handover.reload(extension.found, host.supervisor.environment_of(extension.found), None, outcomes.append)
     host.until(lambda: outcomes)
     assert outcomes[0].outcome == "reloaded"
-    assert host.said_of("twice")[-1][0] == "reloaded"
+    assert "reloaded" in [kind for kind, _ in host.said_of("twice")]
 
 
 def test_a_new_version_that_clashes_leaves_the_old_one_running(host, tmp_path, dialect):

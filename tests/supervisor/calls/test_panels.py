@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -180,3 +182,137 @@ def test_notes_are_bounded(host: Watched):
     host.supervisor.panels.note("y", "info", "mine")
     assert [note.message for note in host.supervisor.panels.notes][:1] == ["10"]
     assert len(host.supervisor.panels.notes) == NOTES_LIMIT + 1
+
+
+# --- panels that nobody has asked for -------------------------------------------------------------------------
+
+OPENS = """
+import json
+send(type="hello", name="x")
+BEFORE
+send(type="register_command", name="say")
+send(type="ready")
+for frame in frames():
+    if frame["type"] == "command_invoked":
+        for line in json.loads(frame["args"]):
+            print(line if isinstance(line, str) else json.dumps({"type": "open_panel", **line}), flush=True)
+        send(type="command_response", id=frame["id"], action="noop")
+    elif frame["type"].startswith("panel_"):
+        send(type="panel_render", panel_id=frame["panel_id"], lines=[frame.get("key", "")])
+"""
+
+
+@pytest.fixture
+def opens(tmp_path: Path) -> Iterator[Any]:
+    """Starts an extension with a command that opens these panels."""
+    with Watched(tmp_path) as watched:
+
+        def start(before: str = "", **manifest: Any) -> Watched:
+            watched.write("x", OPENS.replace("BEFORE", before), **manifest)
+            watched.start()
+            return watched
+
+        yield start
+
+
+def say(host: Watched, *frames: Any) -> None:
+    assert host.run("say", json.dumps(frames)).reason == ""
+
+
+def test_a_panel_that_an_extension_opens_by_itself_is_like_any_other(opens: Any):
+    host = opens()
+    say(host, {"panel": {"id": "p", "title": "T", "lines": ["one"]}})
+    host.supervisor.panels.press("x", "p", "up")
+    host.until(lambda: len(host.shown) > 1)
+    host.supervisor.panels.close("x", "p")
+    assert host.shown == [
+        events.PanelOpen("x", "p", "T", ("one",), ""),
+        events.PanelRender("x", "p", "T", ("up",), ""),
+        events.PanelClose("x", "p"),
+    ]
+    assert host.said_of("x") == []
+
+
+def test_it_may_open_one_before_it_is_ready(opens: Any):
+    host = opens('send(type="open_panel", panel={"id": "p"})')
+    assert [panel.id for panel in host.supervisor.panels.open_panels] == ["p"]
+
+
+def test_an_id_that_is_open_gets_the_new_content(opens: Any):
+    host = opens()
+    say(host, {"panel": {"id": "p", "title": "T"}}, {"panel": {"id": "p", "lines": ["new"]}})
+    assert host.shown[-1] == events.PanelOpen("x", "p", "T", ("new",), "")
+    assert len(host.supervisor.panels.open_panels) == 1
+
+
+@pytest.mark.parametrize(
+    ("frame", "line"),
+    [
+        ({}, "bad open_panel frame: Object missing required field `panel`; ignored"),
+        ({"panel": {}}, "bad open_panel frame: Object missing required field `id` - at `$.panel`; ignored"),
+        ({"panel": {"id": 5}}, "bad open_panel frame: Expected `str`, got `int` - at `$.panel.id`; ignored"),
+        (
+            {"panel": {"id": "p", "lines": "one"}},
+            "bad open_panel frame: Expected `array | null`, got `str` - at `$.panel.lines`; ignored",
+        ),
+        ({"panel": "p"}, "bad open_panel frame: Expected `object`, got `str` - at `$.panel`; ignored"),
+        (
+            {"panel": {"id": "p" * 300_000}},
+            "a open_panel frame of 300043 bytes is over the limit of 262144 bytes; dropped",
+        ),
+    ],
+)
+def test_a_panel_that_cannot_be_read_is_told_once(opens: Any, frame: dict[str, Any], line: str):
+    host = opens()
+    say(host, frame, frame, {"panel": {"id": "good"}})
+    assert host.said_of("x") == [("warning", line)]
+    assert [panel.id for panel in host.supervisor.panels.open_panels] == ["good"]
+
+
+def test_of_ten_thousand_panels_as_many_open_as_may_and_it_is_told(opens: Any):
+    host = opens()
+    say(host, *({"panel": {"id": str(number)}} for number in range(10_000)))
+    assert len(host.supervisor.panels.open_panels) == PANELS_LIMIT
+    lines = {
+        f"a panel that it opens is not shown: {why}"
+        for why in (f"it has {PANELS_LIMIT} panels open, the maximum", "it opens panels faster than they can be shown")
+    }
+    told = [message for _, message in host.said_of("x")]
+    assert told
+    assert set(told) <= lines
+    assert len(told) == len(set(told))
+
+
+def test_to_open_and_close_without_end_floods_no_reader(opens: Any):
+    host = opens()
+    pair = [{"panel": {"id": "p"}}, '{"type":"panel_close","panel_id":"p"}']
+    say(host, *pair * 5_000)
+    opened = [shown for shown in host.shown if isinstance(shown, events.PanelOpen)]
+    assert PANELS_LIMIT <= len(opened) < 1_000
+    assert ("warning", "a panel that it opens is not shown: it opens panels faster than they can be shown") in (
+        host.said_of("x")
+    )
+
+
+def test_the_panels_of_a_pool_belong_to_the_worker_that_opened_them(opens: Any):
+    host = opens('send(type="open_panel", panel={"id": str(os.getpid())})', workers=2)
+    panels = host.supervisor.panels
+    host.until(lambda: len(panels.open_panels) == 2)
+    assert {str(panel.worker.pid) for panel in panels.open_panels} == {panel.id for panel in panels.open_panels}
+    gone, left = panels.open_panels
+    gone.worker.kill(signal.SIGKILL)
+    host.until(lambda: len(panels.open_panels) == 1)
+    assert panels.open_panels == [left]
+
+
+def test_a_version_that_has_not_taken_over_opens_none(opens: Any, tmp_path: Path):
+    host = opens()
+    script = tmp_path / "x.py"
+    early = 'send(type="open_panel", panel={"id": "early"})\nsend(type="ready")\n'
+    script.write_text(script.read_text().replace('send(type="ready")\n', early, 1))
+    extension, outcomes = host.extension("x"), []
+    extension.handover.reload(extension.found, host.supervisor.environment_of(extension.found), None, outcomes.append)
+    host.until(lambda: outcomes)
+    assert host.supervisor.panels.open_panels == []
+    why = "a panel that it opens is not shown: its version has not taken over yet"
+    assert ("x", "warning", why) in host.notices

@@ -33,7 +33,7 @@ class CopilotDialect(Dialect):
     launcher_hello_s = 30.0
     launchers: frozenset[str] = frozenset()
     settle_s = 10.0
-    calls_host = True
+    has_workspace = True
     session_variable = "SESSION_ID"
     exit_s = 0.5
     """The end of its input ends an extension, unless it has a timer: then only SIGTERM does."""

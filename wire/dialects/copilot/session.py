@@ -112,6 +112,10 @@ class CopilotSession:
         self._methods: Methods | None = None
 
     @property
+    def may_send(self) -> bool:
+        return self._joined is not None
+
+    @property
     def is_working(self) -> bool:
         return self._facade.is_working
 
