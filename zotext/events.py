@@ -51,7 +51,7 @@ class Event(Value):
     step: int
     """turn_start: 1 for the first turn of a prompt."""
     stop: str
-    """turn_end: why the turn ended, for example `end_turn` or `tool_use`."""
+    """turn_end: why the turn ended, `end`, `tool_use`, `length`, `error` or `aborted`."""
     error: str
     """error, turn_end of a turn that failed, and post_compact."""
     text: str

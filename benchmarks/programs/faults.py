@@ -307,6 +307,8 @@ FLOODS = (
     largest(SHORT, "notify", b'"message":'),
     largest(4 * MIB, "command_response", b'"id":"0","display":'),
     largest(SHORT, "panel_render", b'"panel_id":"p","lines":[', b"]"),
+    largest(4 * MIB, "submit", b'"text":'),
+    largest(MIB, "call_tool", b'"id":"0","name":'),
     largest(MIB, "register_tool", b'"name":"t","description":'),
     largest(SHORT, "no_such_kind", b'"text":'),
 )
@@ -314,7 +316,7 @@ FAULTS = (
     Fault, Late, Silent, Junk, Drip, Half, NoteFlood, ErrorFlood, Exit, Killed, Mute, NoHello, Deaf, Stopped, Leak,
     Forks, TooLong, WrongTypes, Twice, WrongAnswer, Stubborn,
 )  # fmt: skip
-STRIDE = 5
+STRIDE = 11
 """Step from one fault to the next. It shares no factor with either number of faults, so every fault is reached."""
 FLOODER = "flooder"
 ANSWERS = {b"tool_call": b"tool_result", b"event_intercept": b"event_intercept_response"}

@@ -37,7 +37,7 @@ CALL_S = 60.0
 BEHIND_S = 0.05
 """Seconds until the next look whether the readers of the host have caught up."""
 STOPPING = "the host is stopping"
-QUOTED = 80
+QUOTED = 40
 """Maximum number of characters of a name in a refusal."""
 
 

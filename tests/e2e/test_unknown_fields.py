@@ -134,4 +134,4 @@ def test_model_and_reasoning_of_the_config_are_defaults(tmp_path: Path, monkeypa
     assert (options.model, options.reasoning) == ("claude-flag", "high")
     (tmp_path / "config.json").write_text(json.dumps({"provider": "", "model": "", "reasoning": "off"}))
     options = prepare(RunRequest(**request)).options
-    assert (options.reasoning, options.remarks, options.model.startswith("claude-")) == (None, (), True)
+    assert (options.reasoning, options.remarks, options.model.startswith("claude-")) == ("off", (), True)

@@ -13,7 +13,8 @@ from agent.tools.catalogue import OF_EXTENSIONS
 from agent.tools.extension_tools.report import advice
 from agent.tools.extension_tools.report import scaffold_report as made_text
 from supervisor.control.client import ControlError
-from tests.support.extension_folder import extension
+from tests.support.callers import argv_of, call
+from tests.support.extension_folder import extension, folder
 from tests.support.full_extension import Lines, everything, use_everything
 from tests.support.host_process import Hosted, hosting
 from tests.support.late_imports import PROGRAM, late_imports
@@ -155,3 +156,20 @@ def test_a_host_whose_packages_are_moved_away_serves_on(zot: Zot) -> None:
 
 def is_well(host: Hosted) -> bool:
     return bool(wait_until(lambda: host.stats()["all"].state == "ready" and host.call("all_say", "hi") == "hi"))
+
+
+def test_a_call_by_an_extension_imports_nothing(zot: Zot, report: Path) -> None:
+    caller = folder(zot.folder, "caller", argv_of(zot.folder, "caller", "ask"))
+    say = [
+        call("bash", "b", command="echo a > a; exit 1"),
+        call("read", "r", path="a"),
+        call("skill", "s", name="write-zot-extension"),
+        call("bask", "n"),
+        call("bash", "f", command=7),
+        call("bash", "c", command="sleep 600"),
+        {"type": "call_tool_cancel", "id": "c"},
+    ]
+    script = Script(zot.cwd, extra={"ask": ""}).call(("ask", {"say": say, "want": 6}))
+    outcome = zot.replay(script, "--max-steps", "1", "-e", caller).check(Status.MAX_STEPS)
+    assert len(outcome.tool_texts()) == 6, "five of the extension, and one of the model"
+    assert late_imports(report) == {}

@@ -129,7 +129,9 @@ class ZotSession(NoHostCalls):
         match message:
             case frames.Hello():
                 self._capabilities = message.capabilities or ()
-            case frames.Submit() | frames.SubmitSlash() | frames.CallTool() if self._capabilities is None:
+            case frames.Submit() | frames.SubmitSlash() | frames.CallTool() | frames.CallToolCancel() if (
+                self._capabilities is None
+            ):
                 return (message,), b""  # the host ends a process that says it before its hello
             case frames.Submit() | frames.SubmitSlash():
                 return self._read_prompt(message), b""

@@ -20,6 +20,7 @@ class Hello(Frame, frozen=True, tag="hello"):
 
 class RegisterCommand(Frame, frozen=True, tag="register_command"):
     name: str
+    """A user may type it in any case. Of two names that differ only by case the first counts."""
     description: str | None = None
 
 

@@ -37,6 +37,7 @@ class HelloAck(Frame, frozen=True, tag="hello_ack", omit_defaults=False):
 class CommandInvoked(Frame, frozen=True, tag="command_invoked"):
     id: str
     name: str
+    """As it was registered, in whatever case the user has typed it."""
     args: str | None = None
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from wire import frames
+from wire.text import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,10 +57,10 @@ class GuardedSystemPrompt:
                     EVENT,
                     session_id=self._supervisor.observers.session_id,
                     agent_run_id=os.urandom(8).hex(),
-                    cwd=options.cwd,
+                    cwd=valid_text(options.cwd),
                     provider=provider,
                     model=options.model,
-                    system_prompt=options.system + options.system_end,
+                    system_prompt=valid_text(options.system + options.system_end),
                 )
             )
             if judgement.is_blocked:  # by an abort: no guard can

@@ -136,7 +136,8 @@ class Turns:
     def _end(self, stop: str, error: str = "") -> None:
         end = events.TurnEnd(stop, error) if error else events.TurnEnd(stop)  # type: ignore[arg-type]
         self._event_writer.emit(end)
-        self._supervisor.tell(frames.Event("turn_end", stop=stop, error=error or None))
+        told = "end" if stop == "end_turn" else stop  # zot's word; its documents have that of the event stream
+        self._supervisor.tell(frames.Event("turn_end", stop=told, error=error or None))
 
     # --- the reply ----------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""What `zot ext doctor` says of an extension's skills, and of one without a program."""
+"""The findings of `zot ext doctor` about an extension's skills, and about one without a program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def skill_findings(found: FoundExtension) -> list[Finding]:
-    """The skills of the extension, and their faults; for one without program and skills, what it is."""
+    """The skills of the extension, and their faults; for one without program and skills, its kind."""
     manifest = found.manifest
     if not manifest.skills:
         return [Finding(FindingLevel.OK, "theme", manifest.without_program)] if manifest.without_program else []

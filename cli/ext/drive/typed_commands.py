@@ -16,7 +16,7 @@ WORDS = ("answer", "ask", "event", "frame", "help", "key", "ping", "quit", "resi
 HELP = """\
 tool NAME {json}       call a tool
 /NAME args             run a slash command
-event NAME {json}      tell of an event: event turn_end {"stop": "end_turn"}
+event NAME {json}      tell of an event: event turn_end {"stop": "end"}
 ask NAME {json}        ask for a verdict: ask tool_call {"tool_name": "bash", "tool_args": {"command": "ls"}}
 answer TEXT            answer the tool that it has called, the oldest call first
 key PANEL KEY [TEXT]   press a key in a panel

@@ -2,71 +2,26 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 import msgspec
 import pytest
 
-from agent.model import catalogue
-from agent.model.catalogue import ModelInfo, Prices, Thinking
-from agent.run.compaction import HEADING
 from agent.run.limits import Budget
-from agent.transcript import Message, Text, ToolCall, ToolResult, text_of
-from tests.support.run_bench import running
-from tests.support.scripted_model import fails, says
+from agent.transcript import Text, ToolCall, ToolResult, text_of
+from tests.support.compacting_bench import (
+    FAILED,
+    LONG,
+    REFUSAL,
+    SUMMARY,
+    SUMMED_UP,
+    TOO_LONG,
+    WINDOW,
+    call,
+    reply,
+    said,
+)
+from tests.support.scripted_model import says
 from wire import events
 from wire.exit_codes import Status
-
-WINDOW = 10_000
-REFUSAL = "prompt is too long: 9 tokens > 8 maximum"
-TOO_LONG = fails("too_long", REFUSAL)
-SUMMARY = says("It was so.")
-SUMMED_UP = f"{HEADING}It was so."
-LONG = "go" + "word" * 7_000
-FAILED = fails("server", "broken", 500)
-
-
-def reply(text, *calls, tokens, stop=None):
-    """A reply after which the conversation has so many tokens, most of them from the cache."""
-    lines = says(text, *calls, stop=stop)
-    lines[-1]["usage"] = {"input": 2, "output": 3, "cache_read": tokens - 5, "cache_write": 0}
-    return lines
-
-
-def call(number):
-    return (f"t{number}", "nope", {})
-
-
-def said(*tokens):
-    return [
-        Message("assistant" if number % 2 else "user", (Text(f"text {number}" + "word" * count),), "")
-        for number, count in enumerate(tokens)
-    ]
-
-
-@pytest.fixture
-def bench(tmp_path, monkeypatch):
-    windows = {"m": WINDOW}
-    monkeypatch.setattr(
-        catalogue,
-        "find",
-        lambda model: (
-            ModelInfo(model, windows[model], 1_000, Thinking.BUDGET, Prices(1, 1, 1, 1)) if model in windows else None
-        ),
-    )
-
-    @contextmanager
-    def make(*replies, before=(), **options):
-        with running(tmp_path, *replies, **{"auto_compact": True, **options}) as made:
-            made.windows, made.told = windows, []
-            made.run._compactor._say = made.told.append
-            made.conversation.transcript = list(before)
-            made.observed = []
-            monkeypatch.setattr(made.supervisor.observers, "tell", made.observed.append)
-            yield made
-            assert made.model.replies == [], "each reply was asked for"
-
-    return make
 
 
 def asked(trial, number):
@@ -336,56 +291,6 @@ def test_a_failure_with_advice_is_told_on_one_line(bench):
         assert trial.run.prompt("go").status is Status.OK
         (told,) = trial.told
         assert told.endswith("and is not compacted: HTTP 529; try again later")
-
-
-# --- observers ----------------------------------------------------------------------------------------------
-
-
-def observed(trial):
-    """The names and outcomes of the events about compactions; each end has the id of its start and fitting counts."""
-    told = [event for event in trial.observed if event.event.endswith("_compact")]
-    for before, after in zip(told[::2], told[1::2], strict=True):
-        assert (before.event, before.status, before.error, after.event) == ("pre_compact", None, None, "post_compact")
-        assert before.compaction_id == after.compaction_id
-    assert len({event.compaction_id for event in told}) == len(told) // 2
-    return [(event.status, event.error) for event in told[1::2]]
-
-
-def test_observers_hear_of_each_attempt_by_itself(bench):
-    script = [reply("", call(1), tokens=4_000), reply("", call(2), tokens=8_499), SUMMARY]
-    with bench(*script, reply("Done.", tokens=900)) as trial:
-        trial.run.prompt(LONG)
-        assert observed(trial) == [("completed", None)]
-        before, after = (event for event in trial.observed if event.event.endswith("_compact"))
-        assert (before.message_count, after.message_count) == (5, 5)
-        texts = [LONG, "nope{}", 'unknown tool "nope"', "nope{}", 'unknown tool "nope"']
-        assert before.token_estimate == len("".join(texts)) // 4
-        assert after.token_estimate == len("".join([SUMMED_UP, *texts[1:]])) // 4
-
-
-@pytest.mark.parametrize(
-    ("script", "before", "outcomes"),
-    [
-        ([FAILED, says("Done.")], said(4_400, 4_400, 10, 10), [("failed", "broken")]),
-        ([TOO_LONG, SUMMARY, says("Done.")], said(*[100] * 6), [("completed", None)]),
-        (
-            [TOO_LONG], [],
-            [("failed", "nothing to compact: the last 4 messages are kept, and there are no others")],
-        ),
-        ([says("Done.")], said(10, 10), []),
-    ],
-)  # fmt: skip
-def test_observers_hear_how_each_attempt_has_ended(bench, script, before, outcomes):
-    with bench(*script, before=before) as trial:
-        trial.run.prompt("go")
-        assert observed(trial) == outcomes
-
-
-def test_observers_hear_of_an_attempt_that_an_abort_ended(bench):
-    with bench(says("never"), before=said(4_500, 4_500, 10, 10)) as trial:
-        trial.model.may_reply = lambda _number: trial.abort.request(Status.INTERRUPTED, "enough")
-        assert trial.run.prompt("go").status is Status.INTERRUPTED
-        assert observed(trial) == [("cancelled", "enough")]
 
 
 # --- aborts -------------------------------------------------------------------------------------------------

@@ -51,6 +51,8 @@ def test_an_observer_sees_the_whole_run_in_order(tmp_path: Path):
     assert session == (seen.result.session, str(tmp_path / "project"))
     assert told[1] == {"type": "event", "event": "user_prompt_submit", "text": "go", "sequence": told[1]["sequence"]}
     assert told[2] == {"type": "event", "event": "user_prompt", "text": "go", "sequence": told[2]["sequence"]}
+    stops = [frame["stop"] for frame in told if frame["event"] == "turn_end"]
+    assert stops == ["tool_use", "end"], "zot's word, which its extensions compare with"
     content = [{"type": "text", "text": "still here"}]
     assert told[8] == {
         "type": "event",

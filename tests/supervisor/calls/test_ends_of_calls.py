@@ -250,7 +250,7 @@ for frame in frames():
     cancel = {"type": "call_tool_cancel", "id": "b"}
     args = json.dumps({"say": [call("half", "a"), call("half", "b"), cancel], "want": 2}).encode()
     host.begin_call("ask", args, answers.append)
-    host.until(lambda: len(host.supervisor.calls_by_extensions.open) == 1)
+    host.until(lambda: host.cost("caller").calls_made == 2 and len(host.supervisor.calls_by_extensions.open) == 1)
     assert own.told == [], "no record waits for readers that are behind"
     own.is_behind = False
     host.until(lambda: answers)

@@ -37,6 +37,12 @@ def refusal(name: str, why: str, call_id: str = "1") -> dict[str, Any]:
     return {"type": "tool_result", "id": call_id, "name": name, "content": [block], "is_error": True}
 
 
+@pytest.mark.parametrize("frame", [CALL, {"type": "call_tool_cancel", "id": "1"}])
+def test_before_its_hello_it_is_taken_for_one_that_speaks_out_of_turn(frame: dict[str, Any]):
+    (message,), reply = say(session_of(), frame)
+    assert (message.__struct_config__.tag, reply) == (frame["type"], [])
+
+
 @pytest.mark.parametrize(
     ("more", "parent"), [({}, None), ({"parent_id": "7"}, "7"), ({"parent_id": ""}, None), ({"parent_id": None}, None)]
 )

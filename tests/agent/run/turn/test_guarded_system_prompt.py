@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import msgspec
 import pytest
 
 from agent.abort import Abort
+from agent.run.turn.guarded_system_prompt import PASSES_LIMIT
 from supervisor.calls.guard_chain import SYSTEM_PROMPT_LIMIT
 from tests.support.faulty_run import PROMPT, SOON, program, short
 from tests.support.scripted_engine import engine_of
@@ -340,3 +342,55 @@ def test_the_new_prompt_has_the_mark_of_the_cache(engine, guard):
         made.prompt("go", Abort())
         (block,) = made._provided.provider.asked[0]["system"]
     assert block["cache_control"] == {"type": "ephemeral"}
+
+
+@pytest.mark.parametrize(("on_failure", "first"), [("deny", ["late"]), ("allow", ["s", OWN[1:]])])
+def test_the_first_request_waits_only_for_a_guard_whose_failure_means_deny(
+    engine, tmp_path, monkeypatch, on_failure, first
+):
+    for wait in ("LEAST_S", "SETTLE_S"):
+        monkeypatch.setattr(f"agent.engine.extensions.{wait}", 0.0)
+    code = """
+while not os.path.exists(sys.argv[1]): select.select([], [], [], 0.01)
+hello(intercept=["before_agent_start"])
+send(type="ready")
+for frame in frames():
+    send(type="event_intercept_response", id=frame["id"], system_prompt="late")
+"""
+    begun = tmp_path / "begun"
+    late = program(tmp_path, "late", code, begun, timeouts=PROMPT, on_failure=on_failure)
+
+    def reply() -> Any:
+        begun.touch()
+        return says("One.")
+
+    with engine(reply, says("Two."), extensions=(str(late),)) as made:
+        loop = made.supervisor.loop
+        if on_failure == "deny":
+            loop.call_later(0, begun.touch)  # as the prompt begins
+        made.prompt("go", Abort())
+        loop.run_until(lambda: made.supervisor.guards.of("before_agent_start"))
+        made.prompt("go", Abort())
+    assert systems(made) == [first, ["late"]]
+
+
+def test_a_model_that_changes_at_each_question_is_not_asked_about_without_end(engine, tmp_path):
+    code = f"""{HEAD}
+for frame in frames():
+    send(type="notify", message=frame["model"])
+    send(type="event_intercept_response", id=frame["id"], system_prompt="for " + frame["model"])
+"""
+    with engine(says("One."), extensions=(str(program(tmp_path, "house", code, timeouts=PROMPT)),)) as made:
+        models = itertools.count()
+        made.supervisor._on_note = lambda *_: made.set_model(f"m{next(models)}")
+        made.prompt("go", Abort())
+    questions = next(models)
+    assert questions <= 2 * PASSES_LIMIT
+    assert systems(made) == [[f"for m{questions - 2}"]]
+
+
+def test_characters_that_are_no_text_reach_the_guard_as_marks(engine, guard, tmp_path):
+    with engine(says("One."), extensions=(guard(ADDS),)) as made:
+        made._options = msgspec.structs.replace(made._options, system="a\udcffb")
+        assert made.prompt("go", Abort()).status.value == "ok"
+    assert "a\ufffdb" in seen(tmp_path)[0]["system_prompt"]
