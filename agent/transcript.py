@@ -48,6 +48,8 @@ class ToolResult(msgspec.Struct, frozen=True):
     is_error: bool = False
     failure: Failure | None = None
     """Why the tool itself has given no result; None if it has. It is not kept with the conversation."""
+    structured: bytes = b""
+    """The result as JSON, for readers of records; empty if there is none. The conversation does not have it."""
 
 
 Block = Text | Image | Thinking | ToolCall | ToolResult

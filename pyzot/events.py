@@ -120,6 +120,8 @@ class ToolResult(Event):
     extension: str | None = None
     origin_extension: str | None = None
     """Ours, like `extension`: as in the call's record."""
+    structured_content: Any = None
+    """The result as JSON, if the extension has given it. The model got `content`."""
 
 
 class CompactDone(Event):

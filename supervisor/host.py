@@ -156,6 +156,8 @@ class Host:
             on_note=self._on_note,
             on_show=self._on_show,
         )
+        if kind == "host":
+            self.supervisor.expect_person()
         if stats_file is not None or metrics_file is not None:
             self._stats_file = self.supervisor.write_stats(
                 kind,

@@ -56,6 +56,8 @@ def tools(supervisor: Supervisor) -> tuple[ToolInfo, ...]:
             valid_text(owned.owner.name),
             read_only=owned.tool.read_only,
             idempotent=owned.tool.retry,
+            deferred=not owned.is_offered,
+            output_schema=owned.tool.output_schema,
         )
         for name, owned in supervisor.registrations.tools().items()
     )

@@ -134,6 +134,10 @@ class Supervisor:
         """Prepares the cleanup of children. With cgroups, to be called before this process starts its first child."""
         self._processes.open()
 
+    def expect_person(self) -> None:
+        """From now on tools that wait for a person may be called; until then such calls are refused."""
+        self._context.has_person = True
+
     def set_model(self, model: str) -> None:
         """Sets the model that extensions get from now on when they start."""
         self._context.set_model(model)
@@ -216,6 +220,7 @@ class Supervisor:
             note=partial(self._noted, extension),
             showed=partial(self.panels.showed, extension),
             claims=partial(self._claims.judge, extension),
+            activated=partial(self.registrations.activate, extension),
             called=partial(self.calls_by_extensions.take, extension),
             adopted=lambda table, start: self._processes.adopted(table, extension.name, start),
         )

@@ -243,6 +243,10 @@ class ToolInfo(msgspec.Struct, frozen=True):
     """Whether the tool changes nothing."""
     idempotent: bool = False
     """Whether a call may be repeated."""
+    deferred: bool = False
+    """Whether models are not offered it now: a result of its extension may activate it."""
+    output_schema: dict[str, Any] | None = None
+    """JSON Schema of `structured_content` in its results; null if unknown."""
 
 
 class CommandInfo(msgspec.Struct, frozen=True):

@@ -97,6 +97,7 @@ class RpcServer:
             stderr=stderr,
             session=session,
         )
+        self._host.engine.supervisor.expect_person()
         self._host.engine.host_calls.on_prompt = self._take_sent
         self._queue.on_put = self._tell_submitted
         self._idle_count = 0

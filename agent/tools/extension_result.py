@@ -8,6 +8,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
 from agent.images.kinds import TAKEN
 from agent.images.limits import INPUT_LIMIT
 from agent.tools.shell.command import log_folder
@@ -49,8 +51,12 @@ def extension_result(call_id: str, name: str, answer: ToolAnswer, folder: Path |
         return error_result(call_id, text, answer.failure)
     parts, is_bad = parts_of(answer.frame.content or (), name)
     shown = limit_parts(parts, folder)
+    structured = answer.frame.structured_content
     return ToolResult(
-        call_id, shown or (Text("(extension returned no content)"),), is_bad or bool(answer.frame.is_error)
+        call_id,
+        shown or (Text("(extension returned no content)"),),
+        is_bad or bool(answer.frame.is_error),
+        structured=b"" if structured is UNSET else bytes(structured),
     )
 
 

@@ -94,7 +94,7 @@ class Toolbox:
     def offered(self) -> list[ToolSpec]:
         """The tools for the next request to the model, sorted by name."""
         specs = [*self._specs.values()]
-        offered = (owned.tool for owned in self._registered.tools().values())
+        offered = (owned.tool for owned in self._registered.offered())
         specs += [ToolSpec(tool.name, tool.description, tool.schema) for tool in offered]
         return sorted(specs, key=lambda spec: spec.name)
 
@@ -105,6 +105,11 @@ class Toolbox:
     def knows(self, name: str) -> bool:
         """Whether the tool exists or existed: its extension may have ended since the tool was offered."""
         return name in self.built_in or name in self._registered.tools() or self._registered.owner_of(name) is not None
+
+    def is_hidden(self, name: str) -> bool:
+        """Whether the model is not offered the tool: it is deferred, and no result has activated it."""
+        owned = None if name in self.built_in else self._registered.tools().get(name)
+        return owned is not None and not owned.is_offered
 
     def extension_of(self, name: str) -> str:
         """The extension that has or had the tool; "" for a built-in or unknown tool."""

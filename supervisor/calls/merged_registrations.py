@@ -9,8 +9,9 @@ import msgspec
 
 from supervisor.extension.restart import EndCause
 from supervisor.registry.definition_size import size_warning
-from supervisor.registry.registration import EMPTY_SCHEMA, Tool
-from wire.suggestions import UnknownNameError, command_key
+from supervisor.registry.registration import EMPTY_SCHEMA, INTERACTIVE_S, Tool
+from wire.suggestions import UnknownNameError, command_key, join_names
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 LOST_KEPT = 1000
 """Maximum number of unregistered tools that are remembered, without description and schema, so that a late call of one
 fails with the right reason."""
+
+
+NAMES_SHOWN = 3
+NAME_SHOWN = 40
 
 
 class MergedRegistrations:
@@ -53,6 +58,36 @@ class MergedRegistrations:
                 name: owned for name, owned in self._tools.items() if owned.owner.is_up and not _is_lost(owned)
             }
         return self._current
+
+    def offered(self) -> list[OwnedTool]:
+        """The tools of `tools` that the model is offered: all but deferred ones that no result has activated."""
+        return [owned for owned in self.tools().values() if owned.is_offered]
+
+    def activate(self, owner: Extension, names: Sequence[str], tool: str) -> None:
+        """Has the model offered these deferred tools of `owner` from the next request on, until the conversation ends:
+        a result of its `tool` asks for it. Other names are ignored, and the user is told of them."""
+        own, active = owner.tools, owner.active_tools
+        unknown: list[str] = []
+        count = len(active)
+        for name in dict.fromkeys(names):
+            if name not in own:
+                other = self._tools.get(name)
+                whose = f" of extension {other.owner.name}" if other is not None and other.owner is not owner else ""
+                unknown.append(f"{one_line(name, NAME_SHOWN)!r}{whose}")
+            elif own[name].is_deferred:
+                active.add(name)
+        if unknown:
+            what = f"activates {join_names(unknown, NAMES_SHOWN)}, not among its own tools; ignored"
+            owner.notices.warn(f"activate {tool}", f"its tool {tool!r} {what}")
+        if len(active) > count:
+            self.forget()
+
+    def begin_conversation(self) -> None:
+        """Ends the effect of all activations."""
+        if any(extension.active_tools for extension in self._extensions):
+            for extension in self._extensions:
+                extension.active_tools.clear()
+            self.forget()
 
     def tool(self, name: str) -> OwnedTool:
         """The tool of that name, also while its extension is down; a call then fails at once, with the reason. Raises
@@ -115,7 +150,8 @@ class MergedRegistrations:
                 for extension in self._extensions
             )}  # fmt: skip
         for extension in self._extensions:
-            if warning := size_warning(len(extension.tools), sum(tool.tokens for tool in extension.tools.values())):
+            offered = extension.offered
+            if warning := size_warning(len(offered), sum(tool.tokens for tool in offered)):
                 extension.notices.warn("definitions", warning)
             for tool in extension.tools.values():
                 if (winner := self._winner_over(tool.name, extension)) is None:
@@ -156,9 +192,15 @@ class OwnedTool(msgspec.Struct, frozen=True):
     owner: Extension
 
     @property
+    def is_offered(self) -> bool:
+        """Whether the model is offered the tool."""
+        return not self.tool.is_deferred or self.tool.name in self.owner.active_tools
+
+    @property
     def patience_s(self) -> float:
         """Seconds that a call of the tool may take."""
-        return self.tool.timeout_s or self.owner.timeouts.tool_call
+        usual = INTERACTIVE_S if self.tool.is_interactive else self.owner.timeouts.tool_call
+        return self.tool.timeout_s or usual
 
 
 class OwnedCommand(msgspec.Struct, frozen=True):

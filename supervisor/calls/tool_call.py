@@ -6,14 +6,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from supervisor.calls.request_in_flight import RequestInFlight
 from supervisor.loop.future import Failure
 from supervisor.registry.plain_schema import fault_at_once
 from wire import frames
+from wire.lenient_json import ARGUMENTS_DEPTH, UNREADABLE, is_deeper, json_on_one_line, reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from msgspec import Raw, UnsetType
 
     from supervisor.accounting.account import Account
     from supervisor.calls.merged_registrations import OwnedTool
@@ -24,6 +29,9 @@ if TYPE_CHECKING:
 
 
 Frame = TypeVar("Frame")
+STRUCTURED_LIMIT = 4 * 1024 * 1024
+"""Maximum of the structured content of a result in bytes: zot's limit of a frame."""
+NOBODY = "it waits for a person, and nobody can answer here: use zot, zot rpc or zot host"
 
 
 class Answer(msgspec.Struct, Generic[Frame], frozen=True):
@@ -59,11 +67,42 @@ def _report(owned: OwnedTool, pending: Pending) -> ToolAnswer:
     """The answer of a call that has ended. Counts an error; a fault of the extension becomes a notice."""
     extension = owned.owner
     answer = read_answer(pending, frames.ToolResult, "tool call", extension.account)
-    if answer.frame is not None:
-        extension.account.errors += bool(answer.frame.is_error)
+    if (frame := answer.frame) is not None:
+        extension.account.errors += bool(frame.is_error)
+        if frame.activate_tools:
+            extension.activate(frame.activate_tools, owned.tool.name)
+        if frame.structured_content is not UNSET:
+            answer = Answer(replace(frame, structured_content=_structured(owned, bytes(frame.structured_content))))
     elif answer.failure not in (Failure.CANCELLED, Failure.DIED):  # the user knows of these already
         extension.notices.tell("warning", f"its tool {owned.tool.name} failed: {answer.reason}")
     return answer
+
+
+def _structured(owned: OwnedTool, text: bytes) -> Raw | UnsetType:
+    """The structured content of a result on one line; UNSET if it is null, or cannot be passed on: the user is told."""
+    if text == b"null":
+        return UNSET
+    if fault := structured_fault(text):
+        name = owned.tool.name
+        owned.owner.notices.warn(f"structured {name}", f"the structured_content of its tool {name!r} {fault}; left out")
+        return UNSET
+    return json_on_one_line(text)
+
+
+def structured_fault(text: bytes) -> str:
+    """Why readers of JSON may fail at this text, which a decoder of frames has passed over; "" if they do not."""
+    if len(text) > STRUCTURED_LIMIT:
+        return f"has {len(text)} bytes, more than {STRUCTURED_LIMIT}"
+    try:
+        text.decode()
+        may_be_deep = text.count(b"[") + text.count(b"{") > ARGUMENTS_DEPTH
+        if may_be_deep and is_deeper(msgspec.json.decode(text), ARGUMENTS_DEPTH):
+            return f"is nested deeper than {ARGUMENTS_DEPTH} levels"
+    except UnicodeDecodeError:
+        return "is not UTF-8"
+    except UNREADABLE as error:
+        return f"cannot be read: {reason(error)}"
+    return ""
 
 
 class ToolCallInFlight(RequestInFlight):
@@ -97,6 +136,9 @@ class ToolCallInFlight(RequestInFlight):
         self._done = done
         self._check: Pending | None = None
         """The check of the arguments, while a checker process makes it."""
+        if owned.tool.is_interactive and not owned.owner.has_person:
+            self._fail(Failure.INVALID_ARGS, f"{owned.tool.name} of extension {owned.owner.name} failed: {NOBODY}")
+            return
         fault = fault_at_once(owned.tool.schema, owned.tool.plain_parts, args)
         if fault is not None:
             self._checked(fault)

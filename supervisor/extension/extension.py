@@ -16,7 +16,7 @@ from supervisor.extension.program_worker import OnlyItsProgramError
 from wire.control import ReloadOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from supervisor.discovery.found_extension import FoundExtension
@@ -57,7 +57,10 @@ class Extension:
         self._is_strict = host.is_strict
         self.lets_asked_pass = host.lets_asked_pass
         """Whether an event is allowed if this extension wants a person to decide about it."""
+        self._host = host
         self._sink = sink(self)
+        self.active_tools: set[str] = set()
+        """The deferred tools that results have activated in this conversation. Its crashes do not change that."""
         self._starts = 0
         self.handover = Handover(host, self, found, self._sink, on_replaced=self._replaced)
         self._take_current()
@@ -117,6 +120,11 @@ class Extension:
         return any(slot.worker.is_working for slot in self.slots)
 
     @property
+    def has_person(self) -> bool:
+        """Whether a person may answer a call that waits for one."""
+        return self._host.has_person
+
+    @property
     def may_send(self) -> bool:
         """A worker that is up may send a prompt as it reacts to an event."""
         return any(slot.worker.state.is_up and slot.worker.channel.session.may_send for slot in self.slots)
@@ -164,6 +172,12 @@ class Extension:
     @property
     def tools(self) -> dict[str, Tool]:
         return self._generation.registry.tools
+
+    @property
+    def offered(self) -> list[Tool]:
+        """The tools that the model is offered: all but deferred ones that no result has activated."""
+        active = self.active_tools
+        return [tool for tool in self.tools.values() if not tool.is_deferred or tool.name in active]
 
     @property
     def commands(self) -> dict[str, Command]:
@@ -262,6 +276,10 @@ class Extension:
     def instructions(self) -> str:
         """Its instructions to the model, for the system prompt; empty while no worker is up."""
         return self._generation.registry.instructions if self.is_up else ""
+
+    def activate(self, names: Sequence[str], tool: str) -> None:
+        """A result of `tool` has the model offered these deferred tools from the next request on."""
+        self._sink.activated(names, tool)
 
     def tell(self, event: Event, *, everyone: bool = False) -> None:
         """Sends an event to the lead, or to every worker. If no worker is up, the event is dropped and counted."""

@@ -10,7 +10,7 @@ import msgspec
 from supervisor.extension.connection.open_calls import refuse_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from supervisor.accounting.account import Account
@@ -66,6 +66,8 @@ class HostContext(msgspec.Struct):
     """Whether a missing verdict of any guard means deny."""
     lets_asked_pass: bool = False
     """Whether an event is allowed if a guard wants a person to decide."""
+    has_person: bool = False
+    """Whether a person may use panels: else calls that wait for one are refused."""
     restarts: RestartGate = msgspec.field(default_factory=RestartGate)
 
     def set_model(self, model: str) -> None:
@@ -102,6 +104,8 @@ class EventSink(msgspec.Struct, frozen=True):
     """The extension clears its notes, or redraws or closes a panel."""
     claims: Callable[[FoundExtension, Collection[str]], str] = _no_objection
     """Returns why this version of the extension cannot have the tools that it claims; "" if it can."""
+    activated: Callable[[Sequence[str], str], None] = _ignore
+    """Gets the names of tools that a result has the model offered from now on, and the tool of the result."""
     called: Callable[[HostCall, HostCallAnswer], None] = refuse_all
     """Gets each call of the extension to its host, which answers now or later; the default refuses."""
     adopted: Callable[[ProcessTable, str], Iterable[int]] = _none_adopted

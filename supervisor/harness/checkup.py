@@ -219,7 +219,7 @@ def _read_registrations(process: RecordedProcess, result: CheckupResult) -> None
     result.spoken = process.spoken
     result.tools = tuple(registry.tools)
     result.instructions = registry.instructions
-    result.definition_tokens = sum(tool.tokens for tool in registry.tools.values())
+    result.definition_tokens = sum(tool.tokens for tool in registry.tools.values() if not tool.is_deferred)
     result.commands = registry.command_names
     result.events = tuple(sorted(registry.observes))
     result.intercepts = tuple(sorted(registry.guards))

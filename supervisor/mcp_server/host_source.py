@@ -15,7 +15,7 @@ from supervisor.mcp_server.source import StartingSource
 from wire import control, events, frames
 from wire.frames.tool_results import error_result
 from wire.framing import Oversize
-from wire.mcp_server.offer import Offer
+from wire.mcp_server.offer import Offer, offer_of
 from wire.suggestions import no_such
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class HostSource(StartingSource):
     def _offered(self, reply: control.Reply) -> None:
         self._is_asking = False
         if isinstance(reply, control.Registrations):
-            self._offer = Offer(reply.tools, reply.commands)
+            self._offer = offer_of(reply.tools, reply.commands)
             self.instructions, self.is_described = reply.instructions, True
             self._known.update(tool.name for tool in reply.tools)
             self._is_complete = reply.is_complete

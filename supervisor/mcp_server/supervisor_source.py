@@ -10,7 +10,7 @@ from supervisor.calls.tool_source import ExtensionToolSource
 from supervisor.mcp_server.source import StartingSource
 from wire import frames
 from wire.dialects.table import find_dialect
-from wire.mcp_server.offer import Offer
+from wire.mcp_server.offer import Offer, offer_of
 from wire.suggestions import UnknownNameError
 from wire.text import valid_text
 
@@ -60,7 +60,7 @@ class SupervisorSource(StartingSource, ExtensionToolSource):
         )
 
     def offer(self) -> Offer:
-        return Offer(queries.tools(self._supervisor), queries.commands(self._supervisor))
+        return offer_of(queries.tools(self._supervisor), queries.commands(self._supervisor))
 
     def unknown_tool(self, name: str) -> str:
         try:

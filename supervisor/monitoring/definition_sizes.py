@@ -87,7 +87,7 @@ def sizes_keeper(home: Path, extensions: Sequence[Extension]) -> Callable[[], No
 
 
 def _size(extension: Extension) -> DefinitionSize:
-    return DefinitionSize(len(extension.tools), definition_tokens(extension))
+    return DefinitionSize(len(extension.offered), definition_tokens(extension))
 
 
 def _merge(home: Path, sizes: Sizes) -> None:

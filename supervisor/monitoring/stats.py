@@ -57,7 +57,7 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
 
 def definition_tokens(extension: Extension) -> int:
     """Estimated tokens of the definitions of all its tools."""
-    return sum(tool.tokens for tool in extension.tools.values())
+    return sum(tool.tokens for tool in extension.offered)
 
 
 def of_host(

@@ -13,9 +13,14 @@ from supervisor.registry.old_schema_forms import renew_schema
 from supervisor.registry.plain_schema import count_values, plain_parts
 from supervisor.registry.schema_rules import schema_fault
 from wire.lenient_json import UNREADABLE, is_deeper, read, reason
+from wire.suggestions import not_one_of
 from wire.text import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from msgspec import Raw
+
     from wire.frames import RegisterTool
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
@@ -36,6 +41,10 @@ PROPERTY_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 """The names of arguments that the Messages API accepts."""
 CHOICES = ("anyOf", "oneOf", "allOf")
 """Keywords that the Messages API refuses at the top of a schema."""
+EXPOSURES = ("direct", "deferred", "codemode", "model-only")
+"""The values of `exposure`. codemode: for scripts, which no host of ours runs: the model is offered the tool."""
+INTERACTIVE_S = 86_400.0
+"""Maximum of seconds that a call waits for a person."""
 EMPTY_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -55,6 +64,12 @@ class Tool(msgspec.Struct, frozen=True):
     """Parts of the schema, if arguments are checked against it in the loop; 0 if a checker process does it."""
     tokens: int = 0
     """Estimated tokens of its definition in each request to the model."""
+    is_deferred: bool = False
+    """Whether the model is offered it only once a result has activated it."""
+    is_interactive: bool = False
+    """Whether a call waits for a person."""
+    output_schema: dict[str, Any] | None = None
+    """JSON Schema of the structured content of its results; None if unknown."""
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -86,32 +101,47 @@ def judge_tool(frame: RegisterTool) -> Tool:
         )
     if frame.description is not None and len(frame.description) > DESCRIPTION_LIMIT:
         raise RegistrationError(f"tool {frame.name!r}: description is longer than {DESCRIPTION_LIMIT} characters")
+    if frame.exposure and frame.exposure not in EXPOSURES:
+        raise RegistrationError(f"tool {frame.name!r}: exposure {not_one_of(frame.exposure[:80], EXPOSURES)}")
     if frame.schema is UNSET:
         return _tool(frame, EMPTY_SCHEMA)
-    text = bytes(frame.schema)
+    return _tool(frame, _read_schema(f"tool {frame.name!r}: schema", frame.schema, _unfit_for_providers))
+
+
+def judge_output_schema(frame: RegisterTool) -> dict[str, Any] | None:
+    """Checks the schema of a tool's results and returns it; None if the tool has none. Raises `RegistrationError`."""
+    if frame.output_schema is UNSET or bytes(frame.output_schema) == b"null":
+        return None
+    return _read_schema(f"tool {frame.name!r}: output_schema", frame.output_schema, lambda _schema: "")
+
+
+def _read_schema(what: str, written: Raw, unfit: Callable[[dict[str, Any]], str]) -> dict[str, Any]:
+    """Reads and checks a schema; `unfit` returns a further fault of it, in words. Raises `RegistrationError`."""
+    text = bytes(written)
     if len(text) > SCHEMA_LIMIT:
-        raise RegistrationError(f"tool {frame.name!r}: schema is larger than {SCHEMA_LIMIT} bytes")
+        raise RegistrationError(f"{what} is larger than {SCHEMA_LIMIT} bytes")
     try:
         schema, _ = read(text)
     except UNREADABLE as error:
-        raise RegistrationError(f"tool {frame.name!r}: schema is not JSON: {reason(error)}") from None
+        raise RegistrationError(f"{what} is not JSON: {reason(error)}") from None
     if count_values(schema, SCHEMA_VALUES) > SCHEMA_VALUES:
-        raise RegistrationError(f"tool {frame.name!r}: schema has more than {SCHEMA_VALUES} values")
+        raise RegistrationError(f"{what} has more than {SCHEMA_VALUES} values")
     if is_deeper(schema, SCHEMA_DEPTH):
-        raise RegistrationError(f"tool {frame.name!r}: schema is nested deeper than {SCHEMA_DEPTH} levels")
-    if unfit := _unfit_for_providers(schema):
-        raise RegistrationError(f"tool {frame.name!r}: {unfit}")
+        raise RegistrationError(f"{what} is nested deeper than {SCHEMA_DEPTH} levels")
+    if not isinstance(schema, dict):
+        kind = "null" if schema is None else type(schema).__name__
+        raise RegistrationError(f"{what} must be a JSON Schema object, not {kind}")
+    if why := unfit(schema):
+        raise RegistrationError(f"{what.removesuffix('schema')}{why}")
     schema = renew_schema(schema)
     if fault := schema_fault(schema):
-        raise RegistrationError(f"tool {frame.name!r}: schema is not valid JSON Schema: {fault}")
-    return _tool(frame, schema)
+        raise RegistrationError(f"{what} is not valid JSON Schema: {fault}")
+    return schema
 
 
-def _unfit_for_providers(schema: Any) -> str:
+def _unfit_for_providers(schema: dict[str, Any]) -> str:
     """Why the model's API would refuse every request that offers a tool with this schema; "" if it would not. Sets the
     type of the schema if it has none."""
-    if not isinstance(schema, dict):
-        return f"schema must be a JSON Schema object, not {'null' if schema is None else type(schema).__name__}"
     if schema.setdefault("type", "object") != "object":
         return f'schema must have type "object", not {schema["type"]!r}'
     if choices := [word for word in CHOICES if word in schema]:
@@ -130,9 +160,11 @@ def _tool(frame: RegisterTool, schema: dict[str, Any]) -> Tool:
         frame.name,
         description,
         schema,
-        retry=bool(frame.idempotent or frame.retry),
+        retry=bool(frame.idempotent or frame.retry or frame.replay == "safe"),
         timeout_s=frame.timeout_s,
         read_only=bool(frame.read_only),
         plain_parts=plain_parts(schema),
         tokens=tokens_of(definition_bytes(frame.name, description, schema)),
+        is_deferred=frame.exposure == "deferred" if frame.exposure else bool(frame.deferred),
+        is_interactive=bool(frame.interactive),
     )

@@ -6,6 +6,7 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from supervisor.loop.rate_limit import TokenBucket
 from supervisor.registry.registration import (
@@ -16,6 +17,7 @@ from supervisor.registry.registration import (
     RegistrationError,
     Tool,
     command_name_fault,
+    judge_output_schema,
     judge_tool,
 )
 from wire.suggestions import command_key, did_you_mean
@@ -62,13 +64,16 @@ class Registry:
         self._warn = warn
         self._remark = remark
         self._gate = TokenBucket(loop.clock(), BURST, PER_SECOND)
+        self._ineffective: set[str] = set()
+        """Fields without effect that the log has named."""
         self._sizes: dict[str, int] = {}
         """Sizes that count towards `REGISTERED_LIMIT`, by tool, and by command with its slash."""
 
     def add_tool(self, frame: frames.RegisterTool) -> bool:
         """Adds a tool. Returns False if the tool is skipped; the reason is then reported."""
         size = 0 if frame.schema is UNSET else len(frame.schema)
-        if not self._gate.admits(self._loop.pass_time, size + OVERHEAD):
+        output_size = 0 if frame.output_schema is UNSET else len(frame.output_schema)
+        if not self._gate.admits(self._loop.pass_time, size + output_size + OVERHEAD):
             self._warn("registrations", "registers tools without end; the rest are skipped")
             return False
         if frame.name in self.tools:
@@ -83,8 +88,28 @@ class Registry:
             return False
         if not self._fits(tool.name, size + len(tool.description)):
             return False
+        try:
+            output_schema = judge_output_schema(frame)
+            if output_schema is not None and self._fits(tool.name, size + len(tool.description) + output_size):
+                tool = replace(tool, output_schema=output_schema)
+        except RegistrationError as error:
+            self._warn(f"output {frame.name}", f"{error}; the tool is kept without it")
+        self._name_ineffective(frame)
         self.tools[tool.name] = tool
         return True
+
+    def _name_ineffective(self, frame: frames.RegisterTool) -> None:
+        """Names each field once that has no effect here."""
+        fields = {
+            "namespace": frame.namespace,
+            "namespace_description": frame.namespace_description,
+            "namespace_instructions": frame.namespace_instructions,
+            'exposure "codemode"': frame.exposure == "codemode",
+            f"replay {(frame.replay or '')[:80]!r}": frame.replay not in (None, "", "never", "safe"),
+        }
+        if new := [name for name, is_there in fields.items() if is_there and name not in self._ineffective]:
+            self._ineffective.update(new)
+            self._remark(f"tool {frame.name!r}: {', '.join(new)} {'has' if len(new) == 1 else 'have'} no effect here")
 
     def _fits(self, key: str, size: int) -> bool:
         """Counts a registration instead of the older one with the same key. Returns False if that is over the limit."""

@@ -114,6 +114,8 @@ class ToolResult(Record, frozen=True, tag="tool_result"):
     extension: str | msgspec.UnsetType = msgspec.UNSET
     origin_extension: str | msgspec.UnsetType = msgspec.UNSET
     """Ours, like `extension`: as in the call's record."""
+    structured_content: Raw | msgspec.UnsetType = msgspec.UNSET
+    """Ours: the result as JSON, if the extension has given it. The model got `content`."""
 
 
 class CompactDone(Record, frozen=True, tag="compact_done"):

@@ -6,6 +6,8 @@ import binascii
 from base64 import b64decode
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
+
 from wire.dialects.mcp.protocol import LEGACY, META_PREFIX
 from wire.image_types import TYPES, image_type
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 ARGUMENTS = "arguments"
 """Name of the only argument of a prompt: the text behind the command."""
+NO_STRUCTURE = "[the structured content that this tool promises is missing: its extension or a guard left it out]"
 _HEAD = 16
 """Number of characters of base64 for the first `HEAD_BYTES` of an image."""
 
@@ -60,7 +63,16 @@ def tool_definition(tool: ToolInfo) -> dict[str, Any]:
         "description": tool.description,
         "inputSchema": {"type": "object", **tool.schema},
     }
-    return {**found, "annotations": annotations} if annotations else found
+    if annotations:
+        found["annotations"] = annotations
+    if promises_structure(tool):
+        found["outputSchema"] = tool.output_schema
+    return found
+
+
+def promises_structure(tool: ToolInfo) -> bool:
+    """Whether clients get a schema of the tool's results: MCP has only schemas of objects."""
+    return tool.output_schema is not None and tool.output_schema.get("type") == "object"
 
 
 def prompt_definition(command: CommandInfo) -> dict[str, Any]:
@@ -72,10 +84,17 @@ def prompt_definition(command: CommandInfo) -> dict[str, Any]:
 # --- results of tools -----------------------------------------------------------------------------------------
 
 
-def call_result(result: frames.ToolResult) -> dict[str, Any]:
-    """Returns the result of `tools/call`. A block that a client could not show becomes a text that names it."""
-    content = [_block(block) for block in result.content or ()]
-    return {"content": content, "isError": bool(result.is_error)}
+def call_result(result: frames.ToolResult, *, is_promised: bool = False) -> dict[str, Any]:
+    """Returns the result of `tools/call`. A block that a client could not show becomes a text that names it. With
+    `is_promised` a result without structured content is an error: clients would fail at any other."""
+    found: dict[str, Any] = {"content": [_block(block) for block in result.content or ()]}
+    structured = result.structured_content
+    if structured is not UNSET and bytes(structured).startswith(b"{"):
+        found["structuredContent"] = structured
+    elif is_promised and not result.is_error:
+        found["content"].append(_text(NO_STRUCTURE))
+        return {**found, "isError": True}
+    return {**found, "isError": bool(result.is_error)}
 
 
 def _block(block: frames.ContentBlock) -> dict[str, str]:

@@ -33,6 +33,11 @@ class Offer(msgspec.Struct, frozen=True):
         )
 
 
+def offer_of(tools: Sequence[ToolInfo], commands: tuple[CommandInfo, ...]) -> Offer:
+    """Returns the offer of these tools and commands, without the tools that are deferred now."""
+    return Offer(tuple(tool for tool in tools if not tool.deferred), commands)
+
+
 def instructions(extensions: Sequence[str], said: str = "") -> str:
     """Returns the text about this server for the client's model. `extensions` are names, `said` is their text."""
     names = ", ".join(extensions[:NAMES_SHOWN]) + (" and more" if len(extensions) > NAMES_SHOWN else "")

@@ -301,7 +301,10 @@ class ServedSession:
     def called(self, key: Key, result: frames.ToolResult) -> list[Action]:
         """Called with the result of a call. Says nothing if the client has cancelled the call."""
         opened = self._open.pop(key, None)
-        return [] if opened is None else [self._result(opened.request, answers.call_result(result))]
+        if opened is None:
+            return []
+        is_promised = any(tool.name == opened.name and answers.promises_structure(tool) for tool in self.offer.tools)
+        return [self._result(opened.request, answers.call_result(result, is_promised=is_promised))]
 
     def invoked(self, key: Key, answer: frames.CommandResponse) -> list[Action]:
         """Called with the answer to a command."""

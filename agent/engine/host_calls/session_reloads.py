@@ -31,8 +31,10 @@ class SessionReloads:
         """When the last session was left; None if none was."""
 
     def leave(self, keep: Callable[[str], None], then: SessionSource) -> None:
-        """Reloads extensions whose dialect wants that, because another session replaces this one. Does not wait."""
+        """Another session replaces this one: deferred tools are no longer offered, and extensions whose dialect wants
+        that are reloaded. Does not wait."""
         self._ask(keep, then)
+        self._supervisor.registrations.begin_conversation()
         if self._patience_s() is None:
             return
         self._open += 1

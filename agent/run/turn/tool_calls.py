@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from agent.output import event_content
 from agent.tools.extension_result import blocks_of, error_result, limit_parts, parts_of
@@ -63,12 +64,16 @@ class ToolCalls:
         for group in side_by_side(calls, self._toolbox.is_read_only):
             for call, guarded, ran in self._run_group(group):
                 result = self._finish(call, guarded, ran)
-                results.append(result)
                 self._event_writer.emit(
                     events.ToolResult(
-                        call.id, result.is_error, event_content.result_content(result), self._extension_of(call)
+                        call.id,
+                        result.is_error,
+                        event_content.result_content(result),
+                        self._extension_of(call),
+                        structured_content=msgspec.Raw(result.structured) if result.structured else msgspec.UNSET,
                     )
                 )
+                results.append(replace(result, structured=b"") if result.structured else result)
                 self._tell_decision(guarded)
                 content = guarded.result.content if result is ran and guarded.result is not None else None
                 self._supervisor.tell(guarded.told(content or blocks_of(result), is_error=result.is_error))
@@ -90,7 +95,7 @@ class ToolCalls:
                 ran = self._toolbox.run(call, guarded.args, self._event_writer.wait, self._abort)
                 if _take_result(guarded, ran) is CallStep.RECOVERY:
                     guarded.judged(UNTOUCHED)
-            results.append(self._finish(call, guarded, ran))
+            results.append(replace(self._finish(call, guarded, ran), structured=b""))
         return results
 
     def _run_group(self, group: Sequence[ToolCall]) -> list[tuple[ToolCall, GuardedCall, ToolResult | None]]:
@@ -127,6 +132,10 @@ class ToolCalls:
             return f"not run: {FULL}; call it again", "blocked"
         if not self._toolbox.knows(call.name):
             return f'unknown tool "{call.name}"', "failed"
+        if self._toolbox.is_hidden(call.name):
+            owner = self._toolbox.extension_of(call.name)
+            why = f'unknown tool "{call.name}": extension {owner} has it deferred; a call of its loader offers it'
+            return why, "failed"
         if fault := unfit_reason(call.args):
             return fault, "failed"
         refused = self._toolbox.refusal(call)
@@ -177,6 +186,9 @@ class ToolCalls:
     def _fit(self, result: ToolResult) -> ToolResult:
         """The result, or a text in its place if it exceeds the rest of `RESULTS_CHARACTERS`."""
         size = sum(len(part.data if isinstance(part, Image) else part.text) for part in result.content)
+        if len(result.structured) > self._left - size:
+            result = replace(result, structured=b"")
+        size += len(result.structured)
         self._left -= size
         if self._left >= 0 or size <= SHORT_RESULT:
             return result
@@ -188,7 +200,7 @@ class ToolCalls:
 def with_context(result: ToolResult, *contexts: str) -> ToolResult:
     """The result followed by each context that guards add for the model, as a text."""
     added = tuple(Text(context) for context in contexts if context)
-    return ToolResult(result.call_id, (*result.content, *added), result.is_error) if added else result
+    return replace(result, content=(*result.content, *added)) if added else result
 
 
 def side_by_side(calls: Sequence[ToolCall], is_read_only: Callable[[str], bool]) -> list[list[ToolCall]]:

@@ -37,7 +37,7 @@ KEYS = {
 """zot's records with all their members, in the order in which it writes them."""
 OURS = {
     "user_message": ["extension"], "tool_call": ["extension", "origin_extension"],
-    "tool_result": ["extension", "origin_extension"],
+    "tool_result": ["extension", "origin_extension", "structured_content"],
     "usage": ["is_partial", "reasoning", "auxiliary"],
 }  # fmt: skip
 """Members of zot's records that zot, or the zot of May 2026, does not have; they come last."""
@@ -62,7 +62,8 @@ def test_every_member_is_written_in_a_fixed_order(cls: type, data: st.DataObject
     tag = cls.__struct_config__.tag
     written = list(plain(record))
     wanted = ["type", *KEYS.get(tag, [field.name for field in msgspec.structs.fields(cls)]), *OURS.get(tag, ())]
-    for optional in ("error", "extension", "origin_extension", "answer", "resumed", "sent", "error_kind", "reasoning"):
+    optionals = ("error", "extension", "origin_extension", "answer", "resumed", "sent", "error_kind", "reasoning")
+    for optional in (*optionals, "structured_content"):
         if getattr(record, optional, None) is msgspec.UNSET:
             wanted.remove(optional)
     if tag == "usage" and record.cost_usd is None:

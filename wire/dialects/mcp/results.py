@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import UNSET, Raw
 
 from wire import frames
 from wire.dialects.json_values import as_json, kind_of, string, text_of
@@ -58,7 +59,13 @@ def tool_result(call_id: str, result: Any) -> frames.ToolResult | frames.Malform
     if is_error is not None and not isinstance(is_error, bool):
         blocks = blocks[: BLOCKS_LIMIT - 1]
         blocks.append(_text(f"[isError is {kind_of(is_error)}, not true or false; the result counts as no error]"))
-    return frames.ToolResult(call_id, blocks, True if is_error is True else None)
+    structured = result.get("structuredContent")
+    return frames.ToolResult(
+        call_id,
+        blocks,
+        True if is_error is True else None,
+        structured_content=structured if isinstance(structured, Raw) else UNSET,
+    )
 
 
 def error_result(call_id: str, error: Any) -> frames.ToolResult:

@@ -109,10 +109,12 @@ def _read_tool(server: str, tool: Any) -> tuple[frames.RegisterTool | None, list
     hints = tool.get("annotations")
     hints = hints if isinstance(hints, dict) else {}
     is_read_only = hints.get("readOnlyHint") is True
+    output = tool.get("outputSchema")
     frame = frames.RegisterTool(
         public_name(server, name),
         _description(tool, hints, faults),
         UNSET if written is None else Raw(written),
+        output_schema=UNSET if output is None else Raw(as_json(output) or b'"too deep, or with too large numbers"'),
         idempotent=True if is_read_only or hints.get("idempotentHint") is True else None,
         read_only=True if is_read_only else None,
     )

@@ -115,7 +115,7 @@ class Turn:
     def refusal(self, _call: Any) -> str:
         return ""
 
-    is_read_only = extension_of = refusal
+    is_read_only = extension_of = is_hidden = refusal
 
     def emit(self, _record: Any) -> None:
         pass

@@ -47,6 +47,9 @@ class Tools:
     def knows(self, _name: str) -> bool:
         return True
 
+    def is_hidden(self, _name: str) -> bool:
+        return False
+
     def refusal(self, _call) -> str:
         return ""
 
