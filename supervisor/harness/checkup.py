@@ -60,6 +60,8 @@ class CheckupResult:
     spoken: str = ""
     """The protocol with its version, as the dialect says it."""
     tools: tuple[str, ...] = ()
+    deferred: tuple[str, ...] = ()
+    """Its tools that the model is offered only once a result has activated them."""
     instructions: str = ""
     """Its instructions to the model, for the system prompt."""
     definition_tokens: int = 0
@@ -218,6 +220,7 @@ def _read_registrations(process: RecordedProcess, result: CheckupResult) -> None
     registry = process.registry
     result.spoken = process.spoken
     result.tools = tuple(registry.tools)
+    result.deferred = tuple(name for name, tool in registry.tools.items() if tool.is_deferred)
     result.instructions = registry.instructions
     result.definition_tokens = sum(tool.tokens for tool in registry.tools.values() if not tool.is_deferred)
     result.commands = registry.command_names

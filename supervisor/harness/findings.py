@@ -183,6 +183,9 @@ def _registrations(result: CheckupResult) -> Iterator[Finding]:
         return
     yield Finding(FindingLevel.OK, "offers", offers(result))
     yield from _size(result)
+    if result.tools and len(result.deferred) == len(result.tools):
+        message = "all its tools are deferred: the model is offered none, and so can activate none"
+        yield Finding(FindingLevel.WARN, "tools", message, "register the tool that activates others without deferred")
     if result.instructions:
         yield Finding(FindingLevel.OK, "instructions", one_line(result.instructions, INSTRUCTIONS_SHOWN))
     if not _speaks_zot(result):

@@ -205,6 +205,19 @@ def test_a_run_that_ends_ends_the_calls_of_its_extensions(zot, server, helper):
     assert outcome.result.extensions["helper"].exit_status == "exit 0"
 
 
+def test_a_deferred_tool_is_offered_once_a_result_names_it(zot, server, helper):
+    server.add(tool_reply([("offer", {})]), tool_reply([("size", {"text": "abc"})]), text_reply("Done."))
+    outcome = run(zot, server, "-e", helper()).check(Status.OK)
+    offered = [["size" in {tool["name"] for tool in asked.body["tools"]}] for asked in server.requests]
+    assert offered == [[False], [True], [True]]
+    assert [json.loads(text) if text[0] == "{" else text for text in outcome.tool_texts()] == [
+        "*size* is there", {"bytes": 3}
+    ]  # fmt: skip
+    assert bytes(outcome.of(ToolResult)[1].structured_content) == b'{"bytes":3}'
+    (said,) = [line for line in outcome.warnings if "activates" in line]
+    assert said == "zot: extension helper: its tool 'offer' activates 'bash', not among its own tools; ignored"
+
+
 def test_prompts_and_a_panel_at_any_time(zot, server, helper):
     server.add(text_reply("I follow."), text_reply("I follow again."))
     outcome = run(zot, server, "-e", helper(), prompt="/follow and then?").check(Status.OK, user_messages=2)

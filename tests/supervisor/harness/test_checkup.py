@@ -104,3 +104,19 @@ def test_an_extension_that_cannot_be_started_is_reported(tmp_path):
 
 def test_an_extension_that_closes_its_stdout_is_reported(facts_of):
     assert facts_of(("closes_stdout",))["closes_stdout"].is_mute
+
+
+def test_deferred_tools_are_named_apart(tmp_path):
+    source = tmp_path / "main.py"
+    source.write_text(f"""{PRELUDE}
+send(type="hello", name="x")
+send(type="register_tool", name="a", deferred=True)
+send(type="register_tool", name="b", exposure="direct", deferred=True)
+send(type="register_tool", name="c", exposure="deferred")
+send(type="ready")
+for _ in frames(): pass
+""")
+    found = find_extension(folder(tmp_path, "x", [sys.executable, "-I", "-S", str(source)], timeouts=PATIENT))
+    with Harness() as room:
+        (facts,) = examine(room, [found])
+    assert (facts.tools, facts.deferred) == (("a", "b", "c"), ("a", "c"))

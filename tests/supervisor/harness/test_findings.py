@@ -112,6 +112,8 @@ def told(found: Any, **facts: Any) -> dict[str, FindingLevel]:
         ({"bad_frames": ["bad hello frame"]}, {"frames": FindingLevel.FAIL}),
         ({"unknown_frames": ["weather"]}, {"frames": FindingLevel.WARN}),
         ({"remarks": ["subscribed to 'x', which this host does not send"]}, {"register": FindingLevel.WARN}),
+        ({"tools": ("a", "b"), "deferred": ("a", "b")}, {"tools": FindingLevel.WARN}),
+        ({"tools": ("a", "b"), "deferred": ("a",)}, {}),
         ({"is_mute": True}, {"stdout": FindingLevel.FAIL}),
         ({"lines": 5000}, {"stdout": FindingLevel.WARN}),
     ],
