@@ -125,8 +125,7 @@ class ToolResult(Event):
 
 
 class CompactDone(Event):
-    """A summary has replaced the older messages. In a prompt this happens between two turns. After `compact` of rpc,
-    `done` follows without a `result`."""
+    """A summary has replaced the older messages, in a prompt between two turns. In rpc, `done` follows `compact`."""
 
     type: ClassVar[str] = "compact_done"
     summary: str
@@ -135,8 +134,7 @@ class CompactDone(Event):
     messages_after: int
     """Number of messages in it now, the summary included."""
     trigger: Literal["request", "window", "too_long"] = "request"
-    """The reason. request: `compact` of rpc; window: the next request would have filled too much of the model's
-    window; too_long: a request was too long and is repeated."""
+    """Request: `compact` of rpc; window: the next request would fill the window; too_long: one was too long."""
 
 
 class Error(Event):

@@ -119,8 +119,7 @@ class ToolResult(Record, frozen=True, tag="tool_result"):
 
 
 class CompactDone(Record, frozen=True, tag="compact_done"):
-    """A summary has replaced the older messages. In a prompt this happens between two turns. After `compact` of rpc,
-    `done` follows without a `result`."""
+    """A summary has replaced the older messages, in a prompt between two turns. In rpc, `done` follows `compact`."""
 
     summary: str
     messages_before: int
@@ -128,8 +127,7 @@ class CompactDone(Record, frozen=True, tag="compact_done"):
     messages_after: int
     """Ours: number of messages in it now, the summary included."""
     trigger: Literal["request", "window", "too_long"] = "request"
-    """Ours: the reason. request: `compact` of rpc; window: the next request would have filled too much of the model's
-    window; too_long: a request was too long and is repeated."""
+    """Ours: request: `compact` of rpc; window: the next request would fill the window; too_long: one was too long."""
 
 
 class Error(Record, frozen=True, tag="error"):
