@@ -60,6 +60,8 @@ class Message(msgspec.Struct, frozen=True):
     content: tuple[Block, ...]
     time: str
     """RFC 3339 with offset."""
+    added_tools: tuple[str, ...] = ()
+    """The deferred tools that the model is offered from here on, since results in this message have activated them."""
 
 
 def now() -> str:

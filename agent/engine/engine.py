@@ -120,9 +120,9 @@ class Engine:
         self._hooks = SessionHooks(self.supervisor, "startup" if self.session.resumed is msgspec.UNSET else "resume")
         self._strict = starting.strict_admission(options)
         self.reloader = starting.make_reloader(options, self.supervisor, self._strict)
-        self._session_reloads = SessionReloads(self.supervisor, self.reloader, self._hooks.leave)
+        self._session_reloads = SessionReloads(self.supervisor, self.reloader, self._hooks.leave, self.conversation)
         self.session.on_leave = self._session_reloads.leave
-        self.session.on_begun = self.supervisor.observers.switch_session
+        self.session.on_begun = self._session_reloads.begun
         self.host_calls.is_of_left_session = self._session_reloads.is_left
         if (extension_tools := starting.extension_tools(options, self.supervisor, self.reloader)) is not None:
             self.host_calls.on_reload = extension_tools.reload_for
@@ -390,4 +390,5 @@ class Engine:
         self._notices.has_begun = tell_late
         if tell_late:
             starting.tell_late(extensions, self._notices)
+        self._session_reloads.offer_again()
         self.supervisor.observers.begin_session()

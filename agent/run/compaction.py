@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult, now
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from agent.transcript import Block
 
@@ -80,9 +80,9 @@ def split(transcript: Sequence[Message]) -> tuple[Sequence[Message], Sequence[Me
     return transcript[:cut], transcript[cut:]
 
 
-def compacted_conversation(summary: str, kept: Sequence[Message]) -> list[Message]:
-    """The new conversation: the summary, then the messages that are kept."""
-    return [Message("user", (Text(HEADING + summary),), now()), *kept]
+def compacted_conversation(summary: str, kept: Sequence[Message], added_tools: Iterable[str] = ()) -> list[Message]:
+    """The new conversation: the summary, then the messages that are kept. `added_tools`: those of all messages."""
+    return [Message("user", (Text(HEADING + summary),), now(), tuple(dict.fromkeys(added_tools))), *kept]
 
 
 def summary_request(

@@ -120,7 +120,8 @@ class Summarizer:
             status = Status.ERROR if reply.status is Status.OK else reply.status
             return CompactionResult(status, reason, may_pass=reply.may_pass, error_kind=reply.error_kind)
         before = len(self.conversation.transcript)
-        self.conversation.compact(compaction.compacted_conversation(text, kept))
+        added_tools = (name for message in self.conversation.transcript for name in message.added_tools)
+        self.conversation.compact(compaction.compacted_conversation(text, kept, added_tools))
         after = len(self.conversation.transcript)
         if self._supervisor is not None:
             text = guard_text(text, self._supervisor, self.abort).text

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -95,5 +97,5 @@ def _fit(message: Message, waiting: Sequence[str]) -> Message | None:
         message
         if len(kept) == len(message.content)
         and all(left is right for left, right in zip(kept, message.content, strict=True))
-        else Message(message.role, tuple(kept), message.time)
+        else replace(message, content=tuple(kept))
     )

@@ -134,7 +134,8 @@ def _line(row: Json) -> bytes:
 
 def _message(message: Message) -> Json:
     time = message.time or NO_TIME
-    return {"role": message.role, "content": [_block(block) for block in message.content], "time": time}
+    found: Json = {"role": message.role, "content": [_block(block) for block in message.content], "time": time}
+    return {**found, "added_tool_names": message.added_tools} if message.added_tools else found
 
 
 def _block(block: Block) -> Json:
@@ -197,6 +198,7 @@ class _Message(msgspec.Struct, frozen=True):
     role: str
     content: tuple[_Content, ...] | None = ()
     time: str | None = ""
+    added_tool_names: tuple[str, ...] | None = ()
 
 
 class _Type(msgspec.Struct, frozen=True):
@@ -331,7 +333,7 @@ def _read_message(message: _Message) -> Message:
         raise _BadRowError(f"there is no role {message.role[:40]!r}")
     content = tuple([block for part in message.content or () if (block := _read_block(part)) is not None])
     time = message.time if message.time != NO_TIME else ""
-    return Message(message.role, content, time or "")  # type: ignore[arg-type]
+    return Message(message.role, content, time or "", message.added_tool_names or ())  # type: ignore[arg-type]
 
 
 def _read_block(part: _Content) -> Block | None:

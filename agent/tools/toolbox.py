@@ -111,6 +111,12 @@ class Toolbox:
         owned = None if name in self.built_in else self._registered.tools().get(name)
         return owned is not None and not owned.is_offered
 
+    def take_activated(self) -> tuple[str, ...]:
+        """The deferred tools that results have activated since the last call."""
+        names = tuple(self._registered.activated)
+        self._registered.activated.clear()
+        return names
+
     def extension_of(self, name: str) -> str:
         """The extension that has or had the tool; "" for a built-in or unknown tool."""
         owner = None if name in self.built_in else self._registered.owner_of(name)

@@ -14,7 +14,7 @@ from wire.suggestions import UnknownNameError, command_key, join_names
 from wire.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.extension import Extension
@@ -43,6 +43,8 @@ class MergedRegistrations:
         self._current: dict[str, OwnedTool] | None = None
         self.on_change: list[Callable[[], None]] = []
         """Called when registrations or states of extensions have changed."""
+        self.activated: list[str] = []
+        """The deferred tools that results have activated, until the reader empties the list."""
 
     def forget(self) -> None:
         """Drops the merged tools. Called when registrations or states of extensions have changed."""
@@ -68,25 +70,28 @@ class MergedRegistrations:
         a result of its `tool` asks for it. Other names are ignored, and the user is told of them."""
         own, active = owner.tools, owner.active_tools
         unknown: list[str] = []
-        count = len(active)
+        count = len(self.activated)
         for name in dict.fromkeys(names):
             if name not in own:
                 other = self._tools.get(name)
                 whose = f" of extension {other.owner.name}" if other is not None and other.owner is not owner else ""
                 unknown.append(f"{one_line(name, NAME_SHOWN)!r}{whose}")
-            elif own[name].is_deferred:
+            elif own[name].is_deferred and name not in active:
                 active.add(name)
+                self.activated.append(name)
         if unknown:
             what = f"activates {join_names(unknown, NAMES_SHOWN)}, not among its own tools; ignored"
             owner.notices.warn(f"activate {tool}", f"its tool {tool!r} {what}")
-        if len(active) > count:
+        if len(self.activated) > count:
             self.forget()
 
-    def begin_conversation(self) -> None:
-        """Ends the effect of all activations."""
-        if any(extension.active_tools for extension in self._extensions):
+    def begin_conversation(self, active: Iterable[str] = ()) -> None:
+        """Ends the effect of all activations but those of `active`, which the new conversation has had before."""
+        names = set(active)
+        self.activated.clear()
+        if names or any(extension.active_tools for extension in self._extensions):
             for extension in self._extensions:
-                extension.active_tools.clear()
+                extension.active_tools = set(names)
             self.forget()
 
     def tool(self, name: str) -> OwnedTool:

@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from agent.sessions.choice import OpenedSession
+
 
 @contextmanager
-def engine_of(*replies: Any, cwd: Path, home: Path, records: list[Any], **options: Any) -> Iterator[Engine]:
-    """An engine that has started and appends its records to `records`."""
+def engine_of(
+    *replies: Any, cwd: Path, home: Path, records: list[Any], session: OpenedSession | None = None, **options: Any
+) -> Iterator[Engine]:
+    """An engine that has started and appends its records to `records`. `session`: the one that it resumes."""
     loop = Loop()
     event_writer = EventWriter(loop, Abort(), records.append)
     with open(os.devnull, "wb") as nowhere:
@@ -35,6 +39,7 @@ def engine_of(*replies: Any, cwd: Path, home: Path, records: list[Any], **option
             notices=notices,
             on_show=event_writer.post_shown,
             owns_process=False,
+            session=session,
         )
         try:
             assert made.start(Abort()) is None

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.output.event_writer import EventWriter
+    from agent.run.conversation import Conversation
     from supervisor.extension.extension import Extension
     from supervisor.reload.reloader import Reloader
     from supervisor.supervisor import Supervisor
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 class SessionReloads:
     """Begins these reloads, and lets a prompt wait for them."""
 
-    def __init__(self, supervisor: Supervisor, reloader: Reloader, leave: Leave) -> None:
+    def __init__(self, supervisor: Supervisor, reloader: Reloader, leave: Leave, conversation: Conversation) -> None:
         """`leave` asks the guards about the end of the old session."""
         self._supervisor = supervisor
+        self._conversation = conversation
         self._ask = leave
         self._reloader = reloader
         self._open = 0
@@ -31,15 +33,23 @@ class SessionReloads:
         """When the last session was left; None if none was."""
 
     def leave(self, keep: Callable[[str], None], then: SessionSource) -> None:
-        """Another session replaces this one: deferred tools are no longer offered, and extensions whose dialect wants
-        that are reloaded. Does not wait."""
+        """Another session replaces this one: extensions whose dialect wants that are reloaded. Does not wait."""
         self._ask(keep, then)
-        self._supervisor.registrations.begin_conversation()
         if self._patience_s() is None:
             return
         self._open += 1
         self._left_at = self._supervisor.loop.clock()
         self._reloader.reload_with_session(lambda _outcomes: self._end())
+
+    def begun(self, session: str) -> None:
+        """This session has begun in the place of the one that was left."""
+        self.offer_again()
+        self._supervisor.observers.switch_session(session)
+
+    def offer_again(self) -> None:
+        """The model is offered the deferred tools that results of the conversation have activated, and no others."""
+        names = [name for message in self._conversation.transcript for name in message.added_tools]
+        self._supervisor.registrations.begin_conversation(names)
 
     def wait(self, event_writer: EventWriter) -> None:
         """Waits until the extensions are ready or have failed, at most as long as a run waits at their start."""

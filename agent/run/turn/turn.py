@@ -98,7 +98,8 @@ class Turns:
             return self.aborted()
         self._end(reply.stop, reply.error if reply.stop != "length" else "")
         if reply.tool_calls:
-            self._conversation.append(Message("tool", self._tool_calls.run(reply.tool_calls), now()))
+            results = self._tool_calls.run(reply.tool_calls)
+            self._conversation.append(Message("tool", results, now(), self._toolbox.take_activated()))
             if self._tool_calls.ended and not self._abort.requested:
                 return PromptEnd(Status.BLOCKED, self._tool_calls.ended)
             return self.aborted() if self._abort.requested else None

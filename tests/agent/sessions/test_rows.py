@@ -183,3 +183,20 @@ def test_a_file_cut_at_each_byte_keeps_all_whole_rows_and_goes_on(tmp_path):
 def test_what_is_known_of_reasoning_is_kept(reasoning):
     totals = Totals(1, 9, 0, 0, None, reasoning=reasoning)
     assert read_row(usage_line(totals).rstrip()) == totals
+
+
+def test_the_tools_that_a_result_has_activated_are_kept_as_zot_keeps_them():
+    message = Message("tool", (ToolResult("i", (Text("loaded"),)),), TIME, ("weather", "moon"))
+    line = message_line(message)
+    assert json.loads(line)["message"]["added_tool_names"] == ["weather", "moon"]
+    assert read_row(line) == message
+    assert b"added_tool_names" not in message_line(replace(message, added_tools=()))
+
+
+@pytest.mark.parametrize("names", ["weather", {"weather": 1}, [1, None], 3, None, []])
+def test_activated_tools_of_a_wrong_form_are_left_out(names):
+    row = json.loads(message_line(Message("tool", (ToolResult("i", (Text("loaded"),)),), TIME)))
+    row["message"]["added_tool_names"] = names
+    read = read_row(json.dumps(row).encode())
+    assert isinstance(read, Message)
+    assert (read.content, read.added_tools) == ((ToolResult("i", (Text("loaded"),)),), ())

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent.abort import Abort
-from agent.transcript import ToolResult
+from agent.run import compaction
+from agent.sessions.choice import open_session
+from agent.transcript import Message, Text, ToolResult, now
 from tests.support.faulty_run import observe, program
 from tests.support.scripted_engine import engine_of
 from tests.support.scripted_model import says
 from wire import events
+from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from agent.engine.engine import Engine
 
 LOADER = """
 send(type="hello", name="x")
@@ -87,3 +92,35 @@ def test_a_new_conversation_has_no_active_tools_and_the_old_one_keeps_no_structu
     offered = ["weather" in {tool["name"] for tool in request["tools"]} for request in asked]
     assert offered == [False, True, True, True, False]
     assert [result.structured for result in results] == [b"", b""]
+
+
+def asked_of(engine: Engine) -> list[dict[str, Any]]:
+    return engine._provided.provider.asked
+
+
+def offered(engine: Engine) -> list[bool]:
+    """Whether each request has offered the deferred tool."""
+    return ["weather" in {tool["name"] for tool in request.get("tools", ())} for request in asked_of(engine)]
+
+
+def test_a_resumed_session_offers_the_tools_that_it_has_activated(tmp_path: Path):
+    loader = str(program(tmp_path, "x", LOADER))
+    home = tmp_path / "home"
+    place: dict[str, Any] = {"cwd": tmp_path, "home": home, "records": [], "extensions": (loader,), "discover": False}
+    first = says("", ("t1", "load", {})), says("One."), says("Two."), says("Three."), says("Summary."), says("Four.")
+    with engine_of(*first, **place) as engine:
+        engine.prompt("first", Abort())
+        path = engine.conversation.path
+        engine.session.begin()
+        engine.prompt("second", Abort())
+        engine.session.resume(path)
+        engine.prompt("third", Abort())
+        for _ in range(compaction.KEPT):  # its messages hide the result that has activated the tool
+            engine.conversation.append(Message("user", (Text("filler"),), now()))
+        assert engine.compact(Abort()).status is Status.OK
+        engine.prompt("fourth", Abort())
+    assert offered(engine) == [False, True, False, True, False, True], "the fifth asks for the summary"
+    opened = open_session(path, home=home, cwd=str(tmp_path), fork=False)
+    with engine_of(says("Five."), session=opened, **place) as engine:
+        engine.prompt("fifth", Abort())
+    assert offered(engine) == [True], "also after a compaction, in another process"
