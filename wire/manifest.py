@@ -121,11 +121,11 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     exec: str = ""
     """The program, without arguments: an absolute path, a path with a `/` that starts in the manifest's folder, or a
     bare name on PATH. Absent: none."""
+    args: tuple[str, ...] | None = None
+    """The arguments of the program. They are not expanded; it runs in the manifest's folder. Absent: none."""
     skills: tuple[str, ...] | None = None
     """Folders with [skills](../skills.md), of which all folders below are searched, and `SKILL.md` files: paths in the
     extension's folder. The model is offered them as `EXTENSION:SKILL`. Absent: none."""
-    args: tuple[str, ...] | None = None
-    """The arguments of the program. They are not expanded; it runs in the manifest's folder. Absent: none."""
     version: str | None = None
     """Its version, for people: `zot ext list` and `info` show it. Absent: none is shown."""
     dialect: DialectName = "zot"
