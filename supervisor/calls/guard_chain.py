@@ -160,8 +160,8 @@ def allowed_part(event: str, verdict: GuardVerdict) -> GuardVerdict:
                 return GuardVerdict(VerdictKind.NO_VERDICT, "modified_args is not a JSON object")
             args = text
     prompt = verdict.system_prompt if event == BEFORE_AGENT_START else None
-    if prompt is not None and len(msgspec.json.encode(prompt)) > SYSTEM_PROMPT_LIMIT:
-        return GuardVerdict(VerdictKind.NO_VERDICT, f"system_prompt has more than {SYSTEM_PROMPT_LIMIT} bytes")
+    if event == BEFORE_AGENT_START and (fault := _prompt_fault(verdict.kind, prompt)):
+        return GuardVerdict(VerdictKind.NO_VERDICT, fault)
     is_error = event == "error"
     left = GuardVerdict(
         VerdictKind.ASK if asks else VerdictKind.ALLOW,
@@ -177,6 +177,14 @@ def allowed_part(event: str, verdict: GuardVerdict) -> GuardVerdict:
         system_prompt=prompt,
     )
     return ALLOW if left == ALLOW else left
+
+
+def _prompt_fault(kind: VerdictKind, prompt: str | None) -> str:
+    """Why this verdict on the system prompt is of no use; "" if it is."""
+    if prompt is None:
+        return "a block has no effect here" if kind is VerdictKind.DENY else ""
+    is_long = len(msgspec.json.encode(prompt)) > SYSTEM_PROMPT_LIMIT
+    return f"system_prompt has more than {SYSTEM_PROMPT_LIMIT} bytes of JSON" if is_long else ""
 
 
 def _cut(text: str, length: int) -> str:

@@ -8,7 +8,7 @@ from supervisor.calls.guard_chain import BEFORE_AGENT_START, DENIABLE, UNTOUCHED
 from wire import frames
 from wire.dialects.base import HOOK_POINTS
 from wire.dialects.verdict import GuardVerdict, VerdictKind
-from wire.text import one_line
+from wire.text import noun_for, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -189,7 +189,7 @@ def _report_outputs(extension: Extension, event: Event, verdict: GuardVerdict) -
         tell("summary", f"sums up the session: {verdict.session_summary}")
     if verdict.system_prompt not in (None, event.system_prompt):
         after, before = len(verdict.system_prompt or ""), len(event.system_prompt or "")
-        deed = f"replaced the system prompt ({after:,} characters, {before:,} before)"
+        deed = f"replaced the system prompt ({after:,} {noun_for(after, 'character')}, {before:,} before)"
         tell("system_prompt", deed if after else f"removed the system prompt ({before:,} characters)")
 
 

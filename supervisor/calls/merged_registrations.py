@@ -190,6 +190,11 @@ def _is_lost(owned: OwnedTool) -> bool:
     return (owner.is_up or owner.has_left) and owned.tool.name not in owner.tools
 
 
+def not_offered(tool: str, extension: str) -> str:
+    """Why a model cannot call a tool that it is not offered."""
+    return f'unknown tool "{tool}": extension {extension} has it deferred; a call of its loader offers it'
+
+
 class OwnedTool(msgspec.Struct, frozen=True):
     """A tool and the extension that answers calls of it."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET, Raw
 
 from supervisor.calls.guard_chain import Judgement
+from supervisor.calls.merged_registrations import not_offered
 from supervisor.control.client import FRAME_LIMIT
 from supervisor.control.connection import ControlConnection
 from supervisor.extension.notices import level_of_note, level_of_notice
@@ -44,6 +45,8 @@ class HostSource(StartingSource):
         self._known: set[str] = set()
         """All tools that the host has ever offered. A missing one may belong to an extension that is being restarted:
         the host then says why a call of it fails."""
+        self._deferred: dict[str, str] = {}
+        """The tools that are not offered now, with their extensions."""
         self._is_complete = False
         self._number = 0
         self._waiting: dict[str, Done] = {}
@@ -74,6 +77,8 @@ class HostSource(StartingSource):
         return self._offer
 
     def unknown_tool(self, name: str) -> str:
+        if name in self._deferred:
+            return not_offered(name, self._deferred[name])
         if name in self._known:
             return ""
         return no_such("tool", name, [tool.name for tool in self._offer.tools])
@@ -91,6 +96,7 @@ class HostSource(StartingSource):
         if isinstance(reply, control.Registrations):
             self._offer = offer_of(reply.tools, reply.commands)
             self.instructions, self.is_described = reply.instructions, True
+            self._deferred = {tool.name: tool.extension for tool in reply.tools if tool.deferred}
             self._known.update(tool.name for tool in reply.tools)
             self._is_complete = reply.is_complete
             self._changed()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor import queries
+from supervisor.calls.merged_registrations import not_offered
 from supervisor.calls.request_in_flight import ENDED
 from supervisor.calls.tool_source import ExtensionToolSource
 from supervisor.mcp_server.source import StartingSource
@@ -64,10 +65,10 @@ class SupervisorSource(StartingSource, ExtensionToolSource):
 
     def unknown_tool(self, name: str) -> str:
         try:
-            self._supervisor.registrations.tool(name)
+            owned = self._supervisor.registrations.tool(name)
         except UnknownNameError as error:
             return str(error)
-        return ""
+        return "" if owned.is_offered else not_offered(name, valid_text(owned.owner.name))
 
     # --- requests -----------------------------------------------------------------------------------------------
 

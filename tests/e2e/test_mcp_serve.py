@@ -17,10 +17,24 @@ from tests.support.host_process import hosting
 from tests.support.mcp_files import write_servers
 from tests.support.mcp_served_client import McpClient
 from tests.support.patience import PATIENCE_S
+from tests.support.sdk_program import PRELUDE, PYTHON
 from tests.support.zot_process import wait_until
 
 SDK_CLIENT = Path(__file__).parents[1] / "support" / "mcp_sdk_client.py"
 SOON = {"restart": {"backoff_s": [0.01, 0.05], "max": 50}}
+
+
+LOADER = f"""{PRELUDE}
+@ext.tool
+def load() -> Result:
+    return Result("loaded", activate=["weather"])
+
+@ext.tool(deferred=True)
+def weather() -> str:
+    return "fog"
+
+ext.run()
+"""
 
 
 @pytest.fixture
@@ -130,6 +144,22 @@ def test_two_clients_of_one_host(zot, folders):
             outcome = two.running.finish()
         assert outcome.status == 1
         assert f"host {host.pid} has ended" in outcome.stderr
+
+
+def test_a_deferred_tool_can_be_called_once_its_loader_offers_it(zot):
+    """Without that, a client could call what no list has shown to it."""
+    source = zot.folder / "loader.py"
+    source.write_text(LOADER)
+    loader = folder(zot.folder, "child", [*PYTHON, str(source)])
+    with hosting(zot, loader) as host:
+        for words in (flags([loader]), ["--host", str(host.pid)]):
+            with McpClient(zot, *words) as client:
+                assert client.tools() == ["load"]
+                refused = client.ask("tools/call", {"name": "weather"})["message"]
+                assert refused.startswith('unknown tool "weather": extension child has it deferred; ')
+                assert client.call("load") == ("loaded", False)
+                client.notification("notifications/tools/list_changed")
+                assert client.call("weather") == ("fog", False)
 
 
 def test_what_a_guard_asks_may_be_allowed(zot, folders):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
+import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
@@ -25,9 +26,11 @@ from wire.dialects.verdict import ALLOW, GuardVerdict, VerdictKind
 from wire.frames.tool_results import cut_content, error_result
 from wire.framing import LineSplitter
 from wire.lenient_json import UNREADABLE, json_on_one_line
+from wire.suggestions import did_you_mean
+from wire.unknown_fields import SHOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from wire.dialects.base import HostInfo, Message, PanelChange, Received, Setup
     from wire.framing import Line, Oversize
@@ -49,7 +52,19 @@ _FOR_SESSION = frozenset(
     {frames.Hello, frames.CallTool, frames.CallToolCancel, frames.Submit, frames.SubmitSlash, frames.Malformed}
 )
 """The messages that the session itself reads."""
-_decode, _encode = frames.from_extension.decode, frames.encoder.encode
+NAMED = 3
+"""Maximum number of unknown fields of one answer that are named."""
+
+
+class _KnownAnswer(frames.InterceptResponse, frozen=True, tag="event_intercept_response", forbid_unknown_fields=True):
+    """An answer to a question without unknown fields, which is found without a second look."""
+
+
+_OTHERS = [each for each in frames.FromExtension.__args__ if each is not frames.InterceptResponse]
+_ANSWER_FIELDS = frozenset({"type", *frames.InterceptResponse.__struct_fields__})
+_fields_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode: Callable[[bytes], Any] = msgspec.json.Decoder(Union[(*_OTHERS, _KnownAnswer)]).decode
+_encode = frames.encoder.encode
 _KEPT = 64 * 1024
 """Maximum size in bytes of an encoded event that is kept for the next extension."""
 
@@ -116,8 +131,10 @@ class ZotSession(NoHostCalls):
                 message = _decode(line)
             except UNREADABLE:
                 message = frames.decode_from_extension(line)
-        if type(message) is frames.InterceptResponse:
+        if type(message) is _KnownAnswer:
             message = GuardAnswer(message.id, verdict_in(message))
+        elif type(message) is frames.InterceptResponse:
+            return (*_warnings_of(line), GuardAnswer(message.id, verdict_in(message))), b""
         elif type(message) in _FOR_SESSION:
             return self._read(message)
         return (message,), b""
@@ -261,6 +278,20 @@ def _encode_result(call_id: str, tool: str, result: frames.ToolResult) -> bytes:
     return frames.encode(
         frames.CalledToolResult(call_id, tool, content, bool(result.is_error), truncated=is_cut or None)
     )
+
+
+def _warnings_of(answer: bytes | bytearray) -> list[Message]:
+    """Names the fields of an answer that nothing reads: they may have been meant as a refusal."""
+    try:
+        unknown = sorted(_fields_of(answer).keys() - _ANSWER_FIELDS)
+    except UNREADABLE:  # read after a repair of its characters
+        return []
+    warnings: list[Message] = []
+    for name in unknown[:NAMED]:
+        hint = did_you_mean(name, _ANSWER_FIELDS) or "to refuse, say block"
+        text = f"{name[:SHOWN]!r} in its answer about an event has no effect; {hint}"
+        warnings.append(Warned(f"answer {name[:SHOWN]}", text))
+    return warnings
 
 
 def verdict_in(frame: frames.InterceptResponse) -> GuardVerdict:

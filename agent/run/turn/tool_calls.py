@@ -12,6 +12,7 @@ from agent.tools.extension_result import blocks_of, error_result, limit_parts, p
 from agent.transcript import Image, Text, ToolResult
 from supervisor.calls.guard_chain import UNTOUCHED
 from supervisor.calls.guarded_call import CallStep, GuardedCall
+from supervisor.calls.merged_registrations import not_offered
 from supervisor.registry.plain_schema import unfit_reason
 from wire import events, frames
 from wire.lenient_json import raw_json
@@ -133,9 +134,7 @@ class ToolCalls:
         if not self._toolbox.knows(call.name):
             return f'unknown tool "{call.name}"', "failed"
         if self._toolbox.is_hidden(call.name):
-            owner = self._toolbox.extension_of(call.name)
-            why = f'unknown tool "{call.name}": extension {owner} has it deferred; a call of its loader offers it'
-            return why, "failed"
+            return not_offered(call.name, self._toolbox.extension_of(call.name)), "failed"
         if fault := unfit_reason(call.args):
             return fault, "failed"
         refused = self._toolbox.refusal(call)

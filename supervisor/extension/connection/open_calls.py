@@ -117,6 +117,7 @@ class OpenCalls:
             return
         self._open[key] = answer = HostCallAnswer(self, key, called.untold)
         if len(self._open) > OPEN_LIMIT:
+            self._tell(f"asks its host for more than {OPEN_LIMIT} things at once; the others are refused")
             answer.refuse(f"{OPEN_LIMIT} calls of this extension already wait for an answer")
             return
         self._do(partial(self._carry_out, called.call, answer, handler))

@@ -210,7 +210,9 @@ def test_a_storm_of_calls_is_bounded_and_delays_no_other_extension(host: Host):
     refused = [text_of(got) for got in json.loads(answers[0].frame.content[0].text)]
     full = f"{OPEN_LIMIT} calls of this extension already wait for an answer"
     assert set(refused) >= {full}
-    assert len(host.said_of("caller")) <= 1, "one line for the user"
+    told = f"asks its host for more than {OPEN_LIMIT} things at once; the others are refused"
+    assert [said for _, said in host.said_of("caller") if said == told] == [told]
+    assert len(host.said_of("caller")) == 2, "one line for the user for each fault"
     host.until(lambda: not host.supervisor.calls_by_extensions.open)
 
 

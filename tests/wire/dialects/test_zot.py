@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.any_message import JSON, TEXT, any_of, plain
 from tests.support.dialect_session import session_of
 from wire import frames
-from wire.dialects.base import HOOK_POINTS, HostInfo
+from wire.dialects.base import HOOK_POINTS, GuardAnswer, HostInfo, Warned
 from wire.dialects.long_lines import describe_oversize
 from wire.dialects.zot import DIALECT, GUARDABLE, OBSERVABLE
 from wire.framing import LineSplitter, Oversize
@@ -141,6 +141,27 @@ def test_empty_members_are_left_out():
     assert SESSION.invoke("1", "greet", "") == b'{"type":"command_invoked","id":"1","name":"greet"}\n'
     assert SESSION.invoke("1", "greet", "a b") == b'{"type":"command_invoked","id":"1","name":"greet","args":"a b"}\n'
     assert SESSION.stop() == b'{"type":"shutdown"}\n'
+
+
+# Each is the fields of an answer beside its id, and the text of each warning.
+UNREAD = [
+    ({"blocked": True}, ["'blocked' in its answer about an event has no effect; did you mean 'block'?"]),
+    ({"deny": True, "reason": "no"}, ["'deny' in its answer about an event has no effect; to refuse, say block"]),
+    ({"Block": True}, ["'Block' in its answer about an event has no effect; did you mean 'block'?"]),
+    ({f"x{number}": "y" * 50_000 for number in range(9)}, [f"'x{number}' in its answer about" for number in range(3)]),
+    ({"n" * 1000: 1}, [f"'{'n' * 40}' in its answer about"]),
+    ({"block": None, "reason": ""}, []),
+]
+
+
+@pytest.mark.parametrize(("fields", "texts"), UNREAD, ids=range(len(UNREAD)))
+def test_fields_of_an_answer_that_nothing_reads_are_named(fields: dict[str, Any], texts: list[str]):
+    answer = {"type": "event_intercept_response", "id": "7", **fields}
+    *warnings, verdict = session_of().receive(json.dumps(answer).encode(), 0.0)[0]
+    assert isinstance(verdict, GuardAnswer)
+    assert verdict.id == "7"
+    assert all(isinstance(each, Warned) for each in warnings)
+    assert [each.text[: len(text)] for each, text in zip(warnings, texts, strict=True)] == texts
 
 
 def test_the_events_are_zots_and_ours():

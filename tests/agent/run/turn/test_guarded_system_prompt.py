@@ -147,6 +147,7 @@ BAD = [
     ('{"system_prompt": "\\n" * (LIMIT // 2)}', "system_prompt has more than"),
     ('{"system_prompt": "x" * (7 << 20)}', "is over the limit of"),
     ("other_frame(frame)", "it answered with tool_result"),
+    ('{"block": True, "reason": "no"}', "a block has no effect here"),
     ('{"id": os._exit(3)}', "exit 3"),
 ]
 
