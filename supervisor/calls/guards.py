@@ -193,9 +193,15 @@ def _report_outputs(extension: Extension, event: Event, verdict: GuardVerdict) -
         tell("system_prompt", deed if after else f"removed the system prompt ({before:,} characters)")
 
 
+def _tool(event: Event) -> str:
+    """The tool of a call, with the extension that has made it: else the user would look for a call of the model."""
+    tool = one_line(event.tool_name or "a tool", TOOL_LENGTH)
+    return tool if event.origin_extension is None else f"{tool} for extension {event.origin_extension}"
+
+
 def _subject(event: Event) -> str:
     """The event in words."""
-    tool = one_line(event.tool_name or "a tool", TOOL_LENGTH)
+    tool = _tool(event)
     return {
         "tool_call": f"a call of {tool}",
         "tool_result": f"the result of {tool}",
@@ -208,7 +214,7 @@ def _subject(event: Event) -> str:
 
 def _deed(event: Event) -> str:
     """The deed of a guard that blocked this event, in words."""
-    tool = one_line(event.tool_name or "a tool", TOOL_LENGTH)
+    tool = _tool(event)
     return {
         "tool_call": f"refused {tool}",
         "tool_result": f"withheld the result of {tool}",

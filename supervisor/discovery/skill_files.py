@@ -66,6 +66,8 @@ class _Search:
         self.files: dict[str, SkillFile] = {}
         """By path: a file that two entries or a link lead to is there once."""
         self.faults: list[str] = []
+        self._found = 0
+        """How many skills there are, one that two entries lead to twice."""
         self._root = root
         self._seen: set[str] = set()
         self._left = LOOKED_AT
@@ -81,9 +83,9 @@ class _Search:
         if not self._is_inside(path):
             self.faults.append(f"{place} {shown} leads out of its folder; put the skills into it")
         elif os.path.isdir(path):
-            before = len(self.files), len(self.faults), len(self._seen)
+            before = self._found, len(self.faults), len(self._seen)
             self._scan(place, path)
-            if (len(self.files), len(self.faults)) == before[:2] and len(self._seen) > before[2]:
+            if (self._found, len(self.faults)) == before[:2] and len(self._seen) > before[2]:
                 self.faults.append(f"{place} {shown} has no {FILE} in it, nor in a folder below")
         elif not os.path.lexists(path):
             self.faults.append(f"{place} {shown} is not there; name a folder, or a {FILE}")
@@ -147,6 +149,7 @@ class _Search:
                 self.faults.append(f"skills: it has more than {SKILLS} skills; the rest is skipped")
             self._left = -1
         else:
+            self._found += 1
             self.files.setdefault(real, SkillFile(real, kebab_case(name)))
 
     def _shown(self, path: str) -> str:

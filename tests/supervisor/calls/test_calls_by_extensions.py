@@ -267,6 +267,8 @@ def test_a_guard_judges_such_a_call_like_one_of_the_model(host: Host, events: st
     add_caller(host, "caller", "ask")
     host.start()
     assert ask_one(host, "ask", call("echo", text="hi")) == result
+    refusals = [message for _, kind, message in host.notices if kind in ("blocked", "asked")]
+    assert ["echo for extension caller" in message for message in refusals] == [True] * ("guard g" in result[0])
 
 
 @pytest.mark.parametrize("denies", [False, True])

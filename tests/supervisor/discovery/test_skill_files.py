@@ -92,6 +92,10 @@ def test_a_bad_entry_is_told_and_hides_no_other(folder: Path, entry: str, fault:
     assert len(f"extension pack: {faults[0]}") <= 160
 
 
+def test_a_folder_whose_skill_another_entry_has_named_is_no_fault(folder: Path):
+    assert seen(folder, "skills/one/SKILL.md", "skills/one") == ({"skills/one/SKILL.md": "one"}, ())
+
+
 def test_links_inside_count_once_and_may_go_in_circles(folder: Path):
     (folder / "skills" / "again").symlink_to("one")
     (folder / "skills" / "one" / "up").symlink_to("..")
