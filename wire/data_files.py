@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,6 @@ NEVER_DATA = (
 )  # fmt: skip
 """Lower-case names of files that decide which program runs, or where an update comes from: runtimes, package managers
 and build tools read them unasked. No pattern of `data` covers them."""
-_NEVER = re.compile("|".join(re.escape(pattern).replace(r"\*", ".*") for pattern in NEVER_DATA), re.DOTALL)
 LIMIT = 100
 """Maximum number of entries in `data`."""
 _COMPANION = re.compile(r"\.tmp\Z|(?:(?<=\.db)|(?<=\.sqlite))-(?:wal|shm|journal)\Z")
@@ -73,7 +73,8 @@ def _fits(pattern: str, name: str) -> bool:
 
 
 def _is_never_data(path: str) -> bool:
-    return _NEVER.fullmatch(_ascii(path.rpartition("/")[2])) is not None
+    name = _ascii(path.rpartition("/")[2])
+    return any(fnmatchcase(name, pattern) for pattern in NEVER_DATA)
 
 
 def _is_named(path: str, words: tuple[str, ...]) -> bool:

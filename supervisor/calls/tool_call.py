@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Frame = TypeVar("Frame")
 STRUCTURED_LIMIT = 4 * 1024 * 1024
 """Maximum of the structured content of a result in bytes: zot's limit of a frame."""
-NOBODY = "it waits for a person, and nobody can answer here: use zot, zot rpc or zot host"
+NOBODY = "it waits for a person, and nobody can answer here; zot rpc and zot host have clients that can"
 
 
 class Answer(msgspec.Struct, Generic[Frame], frozen=True):
@@ -126,8 +126,7 @@ class ToolCallInFlight(RequestInFlight):
     ) -> None:
         super().__init__(loop)
         self.tool_id = tool_id
-        self.chain = (*around, owned.tool.name)
-        """The tools of the calls for which it is made, outermost first, and its own."""
+        self._around = around
         self.nested: dict[object, Callable[[str], None]] | None = None
         """Ends each call that is made for this one, with a reason; None if none was made."""
         self._on_progress = on_progress
@@ -148,6 +147,11 @@ class ToolCallInFlight(RequestInFlight):
             self._check_ended()
         else:
             check.on_done = self._check_ended
+
+    @property
+    def chain(self) -> tuple[str, ...]:
+        """The tools of the calls for which it is made, outermost first, and its own."""
+        return (*self._around, self._owned.tool.name)
 
     def cancel(self, reason: str) -> None:
         super().cancel(reason)

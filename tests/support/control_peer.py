@@ -37,6 +37,7 @@ class FakeTool:
     schema: dict[str, Any] = field(default_factory=lambda: {"type": "object"})
     read_only: bool = True
     retry: bool = False
+    output_schema: dict[str, Any] | None = None
 
 
 @dataclass
@@ -44,6 +45,7 @@ class OwnedFake:
     owner: FakeExtension
     tool: FakeTool | None = None
     command: FakeTool | None = None
+    is_offered: bool = True
 
 
 @dataclass

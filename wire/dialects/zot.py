@@ -132,12 +132,12 @@ class ZotSession(NoHostCalls):
             except UNREADABLE:
                 message = frames.decode_from_extension(line)
         if type(message) is _KnownAnswer:
-            message = GuardAnswer(message.id, verdict_in(message))
-        elif type(message) is frames.InterceptResponse:
+            return (GuardAnswer(message.id, verdict_in(message)),), b""
+        if type(message) is frames.ToolResult:  # the hot path ends here
+            return (message,), b""
+        if type(message) is frames.InterceptResponse:
             return (*_warnings_of(line), GuardAnswer(message.id, verdict_in(message))), b""
-        elif type(message) in _FOR_SESSION:
-            return self._read(message)
-        return (message,), b""
+        return self._read(message) if type(message) in _FOR_SESSION else ((message,), b"")
 
     def receive_oversize(self, dropped: Oversize, now: float) -> Received:  # noqa: ARG002
         return self._read(describe_oversize(dropped))

@@ -81,13 +81,13 @@ def test_an_observer_sees_what_happens_in_order(model, start):
     @watcher.on("turn_end")
     def ended(event):
         seen.append(event.stop)
-        if event.stop == "end_turn":
+        if event.stop == "end":
             over.set()
 
     calls(model, ("weather", {"city": "Oslo"}))
     start(functions=[weather], extensions=[watcher]).run("go", check=True)
     assert over.wait(PATIENCE_S)
-    assert seen == [("weather", {"city": "Oslo"}), "tool_use", False, "end_turn"]
+    assert seen == [("weather", {"city": "Oslo"}), "tool_use", False, "end"]
 
 
 def test_commands_and_notes(start):

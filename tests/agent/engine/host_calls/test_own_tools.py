@@ -126,7 +126,7 @@ for frame in frames():
     (result,) = got(seen)
     assert (text_of(result), result["is_error"]) == ("refused by the guard guard: no caller", True)
     assert not (tmp_path / "project" / "made").exists()
-    assert "zot: guard refused bash: no caller" in seen.stderr
+    assert "zot: guard refused bash for extension caller: no caller" in seen.stderr
 
 
 def skill(place: Path, name: str, text: str) -> None:

@@ -96,7 +96,7 @@ def test_of_ten_thousand_ten_are_taken_and_the_refusals_told_once_each(submits):
     assert len(ran.result.sent) == 10
     warned = ran.warnings("house")
     assert TEN in warned
-    assert len(warned) == len(set(warned)) <= 2
+    assert len(warned) == len(set(warned)) <= 3
 
 
 def test_what_a_process_submits_before_it_ends_runs(submits):
@@ -150,7 +150,7 @@ for _ in frames(): pass
 
 
 def test_a_host_without_an_agent_says_so_once(tmp_path):
-    code = HELLO + 'for _ in range(300): send(type="submit", text="x")\nsend(type="notify", message="done")' + READS
+    code = HELLO + 'for _ in range(90): send(type="submit", text="x")\nsend(type="notify", message="done")' + READS
     with Host(tmp_path) as host:
         host.write("house", code)
         host.write("other", HELLO + READS)
