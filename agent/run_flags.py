@@ -38,6 +38,10 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     """Start the MCP servers of this file too; it has the form of .mcp.json; repeatable."""
     discover: bool = True
     """False with `--no-ext`: Start only those named with --ext and --mcp-config."""
+    host: str | None = None
+    """Use the shared extensions of a running zot host: its pid, or its folder (. is this one)."""
+    host_version: bool = False
+    """With --host: use the host's version of an extension whose files differ here."""
     extension_wait: float | None = None
     """Let the first request wait for extensions that are still starting, at most DURATION. Default: as long as the
     model takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to 10s."""
@@ -102,6 +106,8 @@ FIELDS = {
     "ext": "extensions",
     "mcp_config": "mcp_configs",
     "no_ext": "discover",
+    "host": "host",
+    "host_version": "host_version",
     "ext_wait": "extension_wait",
     "trust_project": "trust_project",
     "copilot": "copilot",

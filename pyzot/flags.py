@@ -43,6 +43,10 @@ if TYPE_CHECKING:
         """Start the MCP servers of this file too; it has the form of .mcp.json; repeatable."""
         no_ext: bool
         """Start only those named with --ext and --mcp-config."""
+        host: str
+        """Use the shared extensions of a running zot host: its pid, or its folder (. is this one)."""
+        host_version: bool
+        """With --host: use the host's version of an extension whose files differ here."""
         ext_wait: float
         """Let the first request wait for extensions that are still starting, at most DURATION. Default: as long as
         the model takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up
@@ -129,6 +133,10 @@ if TYPE_CHECKING:
         """Start the MCP servers of this file too; it has the form of .mcp.json; repeatable."""
         no_ext: bool
         """Start only those named with --ext and --mcp-config."""
+        host: str
+        """Use the shared extensions of a running zot host: its pid, or its folder (. is this one)."""
+        host_version: bool
+        """With --host: use the host's version of an extension whose files differ here."""
         ext_wait: float
         """Let the first request wait for extensions that are still starting, at most DURATION. Default: as long as
         the model takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up
@@ -163,6 +171,8 @@ if TYPE_CHECKING:
         """Try a task up to N times more after a crash or an error that may pass."""
         workspace: Literal["shared", "copy"]
         """shared: each task works in its folder. copy: it works in a copy, and its changes are kept as a diff."""
+        share: str | Sequence[str]
+        """Let all runs share one process of the extension NAME, whatever its manifest says; repeatable."""
         max_cost_usd: float
         """Stop starting tasks once the batch has cost USD dollars, earlier starts included."""
         reserve: Literal["none", "seen", "worst"]
@@ -192,6 +202,8 @@ RUN = {
     "ext": PLACES,
     "mcp_config": PLACES,
     "no_ext": SWITCH,
+    "host": TEXT,
+    "host_version": SWITCH,
     "ext_wait": SECONDS,
     "trust_project": SWITCH,
     "copilot": SWITCH,
@@ -234,6 +246,8 @@ BATCH = {
     "ext": PLACES,
     "mcp_config": PLACES,
     "no_ext": SWITCH,
+    "host": TEXT,
+    "host_version": SWITCH,
     "ext_wait": SECONDS,
     "trust_project": SWITCH,
     "copilot": SWITCH,
@@ -250,6 +264,7 @@ BATCH = {
     "jobs": COUNT,
     "retries": COUNT,
     "workspace": TEXT,
+    "share": TEXTS,
     "max_cost_usd": DOLLARS,
     "reserve": TEXT,
     "max_tokens": COUNT,

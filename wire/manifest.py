@@ -56,6 +56,8 @@ EnvPolicy = Literal["inherit", "minimal"]
 DialectName = Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(MODULES)})]
 
 ExitCode = Annotated[int, msgspec.Meta(ge=0, le=255)]
+Sessions = Literal["private", "leased", "shared"]
+StartMoment = Literal["eager", "lazy"]
 
 
 class Restart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -158,6 +160,16 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     watchdog_s: Seconds | None = None
     """Seconds between two `ping` frames, if its hello has the capability `ping`. If the `pong` has not come when the
     next ping is due, it counts as hanging. Absent: no pings."""
+    sessions: Sessions = "private"
+    """The runs that one process of it serves, if they attach to a host: private: one run, which starts it; leased: one
+    run after another, told apart by `lease_begin` and `lease_end`; shared: all at the same time, told apart by the
+    `session_id` of frames."""
+    start: StartMoment = "eager"
+    """eager: its processes start with the host; lazy: with the first call, command, event or verdict for it. Until then
+    the registrations of its last start hold. A guard starts eagerly unless this is written in its own manifest."""
+    idle_stop_s: Seconds | None = None
+    """With `start` lazy: seconds without a request or event after which its processes are stopped, until the next one.
+    Absent: they stay."""
     stall_after: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 3
     """Number of requests in a row without an answer in time after which it counts as hanging: it is ended and
     restarted."""

@@ -32,6 +32,8 @@ class BatchRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Runs at the same time. None: as many as there are cores, and memory for."""
     retries: int = 1
     """Further attempts of a task whose status is retryable."""
+    share: tuple[str, ...] = ()
+    """Extensions of which one process serves all runs, whatever their manifests say."""
     workspace: Workspace = "shared"
     task_timeout: float | None = None
     """Seconds for a run whose task has no `timeout_s`."""

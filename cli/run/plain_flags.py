@@ -31,6 +31,8 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--mcp-config": ("mcp_config", "texts"),
     "--no-ext": ("no_ext", "switch"),
     "--no-extensions": ("no_ext", "switch"),
+    "--host": ("host", "text"),
+    "--host-version": ("host_version", "switch"),
     "--ext-wait": ("ext_wait", "wait"),
     "--trust-project": ("trust_project", "switch"),
     "--copilot": ("copilot", "switch"),

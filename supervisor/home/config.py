@@ -8,7 +8,7 @@ warning.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
@@ -54,6 +54,13 @@ class Config(msgspec.Struct, frozen=True, dict=True):
     """Variables that one extension gets, by the extension's name, even if they are secrets: `{"desk": ["JIRA_TOKEN"]}`.
     Default: none."""
 
+    share: tuple[str, ...] = ()
+    """Extensions of which one process serves all runs of a host, whatever their manifests say, as with `--share`.
+    Default: none."""
+    host: Literal["auto"] | None = None
+    """auto: a run without `--host` attaches to the `zot host` of its folder if one runs, and says so if none does.
+    Default: it starts its own extensions."""
+
     @property
     def remark(self) -> str:
         """One line that names the fields that nothing reads, with the file; empty without such fields."""
@@ -75,6 +82,8 @@ _OTHER_WORDS = {
     "secrets": "secret withhold",
     "env_policy": "environmentpolicy envmode",
     "env_allow": "env allowenv envallowed allowedenv envallowlist",
+    "share": "shared shares",
+    "host": "hosts attach",
     "env_grant": "envgrants grantenv grant grants",
 }
 VOCABULARY = Vocabulary(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from wire.flags.flag import Flag, Kind
-from wire.flags.run import ALLOW_ASKED, EXT, MCP_CONFIG, METRICS, NO_EXT, OPENMETRICS, STRICT_GUARDS, WATCH
+from wire.flags.run import ALLOW_ASKED, EXT, MCP_CONFIG, METRICS, NO_EXT, OPENMETRICS, SHARE, STRICT_GUARDS, WATCH
+from wire.flags.run import HOST as HOST_OF_RUN
 
 OF_THE_START = (
     EXT.variant(panel=""),
@@ -35,7 +36,7 @@ LOG = (
         choices=("debug", "info", "warning", "error"), default="info",
     ),
 )  # fmt: skip
-HOST = (*OF_THE_START, *LOG)
+HOST = (*OF_THE_START, SHARE.variant(panel=""), *LOG)
 SERVED = {
     "ext": "Serve the extension in this folder; repeatable.",
     "mcp_config": "Serve the MCP servers of this file too; it has the form of .mcp.json; repeatable.",
@@ -44,10 +45,7 @@ SERVED = {
 """Help of `zot mcp serve` for flags that `zot host` describes in other words."""
 SERVE = (
     *(flag.variant(SERVED.get(flag.name, "")) for flag in OF_THE_START),
-    Flag(
-        "--host", "Serve the extensions of a running zot host: its pid, or its folder.", metavar="PID|DIR",
-        completer="hosts",
-    ),
+    HOST_OF_RUN.variant("Serve the extensions of a running zot host: its pid, or its folder.", panel=""),
     *LOG,
     Flag("-q --quiet", "Write only errors to stderr.", Kind.SWITCH),
 )  # fmt: skip

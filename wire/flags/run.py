@@ -55,6 +55,14 @@ ALLOW_ASKED = Flag(
 STREAM_BEFORE_GUARDS = Flag(
     "--stream-before-guards", "Print text before guards of messages have seen it, as zot does.", SWITCH, TOOLS,
 )  # fmt: skip
+HOST = Flag(
+    "--host", "Use the shared extensions of a running zot host: its pid, or its folder (. is this one).",
+    panel=TOOLS, metavar="PID|DIR", completer="hosts",
+)  # fmt: skip
+SHARE = Flag(
+    "--share", "Let all runs share one process of the extension NAME, whatever its manifest says; repeatable.",
+    TEXTS, TOOLS, metavar="NAME",
+)  # fmt: skip
 CWD = Flag(
     "-C --cwd", "Use DIR as the project's folder. Default: the current one.", PATH, THE_RUN, metavar="DIR",
     option_help="Default: the working directory of this process when the runtime starts.",
@@ -109,6 +117,10 @@ RUN = (
     EXT,
     MCP_CONFIG,
     NO_EXT,
+    HOST,
+    Flag(
+        "--host-version", "With --host: use the host's version of an extension whose files differ here.", SWITCH, TOOLS,
+    ),
     Flag(
         "--ext-wait",
         "Let the first request wait for extensions that are still starting, at most DURATION. Default: as long as the"

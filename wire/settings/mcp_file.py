@@ -86,6 +86,9 @@ class McpEntry(msgspec.Struct, frozen=True):
             "args": server.args,
             "env": server.variables,
             "env_policy": server.env_policy,
+            "sessions": "private" if server.sessions == "leased" else server.sessions,
+            "start": server.start,
+            "idle_stop_s": server.idle_stop_s,
             "timeouts": _waits(server, self.given),
             **taken,
         }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from wire.manifest import EnvPolicy, Limits, Restart, Timeouts
+from wire.manifest import EnvPolicy, Limits, Restart, Seconds, Sessions, StartMoment, Timeouts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -111,6 +111,12 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
     """The rules for starting it again, as in a manifest; without a `policy` it is `permanent`."""
     timeouts: Timeouts = msgspec.field(default_factory=Timeouts)
     """The times that the host waits for it, as in a manifest."""
+    sessions: Sessions = "private"
+    """The runs that one process of it serves, as in a manifest; `leased` counts as `private`."""
+    start: StartMoment = "eager"
+    """When it starts, as in a manifest."""
+    idle_stop_s: Seconds | None = None
+    """When an idle one is stopped, as in a manifest."""
     env_policy: EnvPolicy = "minimal"
     """minimal: only the variables that every program needs, `env`, and those that the entry names in `${}`; inherit:
     the host's environment without its secrets."""
