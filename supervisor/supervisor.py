@@ -66,6 +66,8 @@ class Supervisor:
     With `owns_process` every descendant of this process counts as started by an extension: daemons that left their
     process tree are adopted, and ended with the rest. A program that has children of its own must not set it.
 
+    With a `registrations_folder` extensions may be started when they are needed, see `supervisor.extension.lazy`.
+
     With a `runtime_folder` (`runtime_dir()`) the processes of a killed host are ended, by its reaper or by the next
     host that starts; with a `keeper` its own host does that. `say` gets lines for the user about that.
     """
@@ -81,6 +83,7 @@ class Supervisor:
         owns_process: bool = False,
         reserved_tools: Collection[str] = (),
         limits: Limits | None = None,
+        registrations_folder: Path | None = None,
         runtime_folder: Path | None = None,
         keeper: Keeper | None = None,
         say: Callable[[str], None] | None = None,
@@ -106,7 +109,7 @@ class Supervisor:
         self._started = (loop.clock(), time.time())
         self._context = HostContext(
             loop, host, logs, self._processes.table, self._processes.tracker, limits=limits, is_strict=strict_guards,
-            lets_asked_pass=allow_asked,
+            lets_asked_pass=allow_asked, registrations=registrations_folder,
         )  # fmt: skip
         self.restarts = self._context.restarts
         self.guards = Guards(loop, self.extensions)
@@ -219,6 +222,7 @@ class Supervisor:
             notice=partial(self._on_notice, extension),
             note=partial(self._noted, extension),
             showed=partial(self.panels.showed, extension),
+            has_panel=partial(self.panels.has_panel, extension),
             claims=partial(self._claims.judge, extension),
             activated=partial(self.registrations.activate, extension),
             called=partial(self.calls_by_extensions.take, extension),

@@ -36,7 +36,8 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     """One extension: gauges of this moment, and counters since the host started."""
 
     state: str
-    """spawned, greeted, ready, backoff, stopping, exited or failed; the best of its workers."""
+    """asleep, waking, spawned, greeted, ready, backoff, stopping, exited or failed; the best of its workers. asleep:
+    its process starts when it is needed; waking: it is being started for that."""
     failure: str
     """Why it cannot be used now; empty while it can be."""
     pids: tuple[int, ...]
@@ -100,6 +101,10 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     """`unexpected_exits` caused by the host for a limit, a hang or a broken protocol; null in older files."""
     calls_made: int = 0
     """Number of calls of tools that it has made through its host."""
+    start_waits: int = 0
+    """Number of starts that requests waited for, since the extension starts when needed."""
+    start_wait_s: float = 0.0
+    """Seconds of these waits together, each from the first request until its process was ready."""
     alarms: tuple[Alarm, ...] = ()
     """The worst first; empty without problems."""
 

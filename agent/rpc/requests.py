@@ -320,7 +320,8 @@ class Reloads:
             if name is not None and not outcomes:
                 done(no_such("extension", name, [extension.name for extension in extensions]))
             else:
-                done(reload_answer(outcomes, {each.name for each in extensions if each.state is WorkerState.READY}))
+                serving = (WorkerState.READY, WorkerState.ASLEEP)
+                done(reload_answer(outcomes, {each.name for each in extensions if each.state in serving}))
 
         self._engine.reloader.begin(name, ended)
 

@@ -175,7 +175,9 @@ def close(clients: Iterable[ControlClient | None]) -> None:
             client.close()
 
 
-WORST_FIRST = ("failed", "backoff", "exited", "stopping", "spawned", "greeted", "reloading", "ready")
+WORST_FIRST = (
+    "failed", "backoff", "exited", "stopping", "spawned", "waking", "greeted", "reloading", "asleep", "ready",
+)  # fmt: skip
 
 
 def count_states(extensions: Iterable[ExtensionStats]) -> list[tuple[str, int]]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 KINDS: dict[HostKind, str] = {"host": "zot host", "mcp": "zot mcp serve", "run": "run"}
 """The kinds of hosts in words."""
-USABLE = frozenset({"spawned", "greeted", "ready", "reloading"})
+USABLE = frozenset({"asleep", "waking", "spawned", "greeted", "ready", "reloading"})
 """The states in which an extension works, or soon will."""
 PENDING_SHOWN = 3
 LABEL = 12

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from cli.top.model import Histories, TopColumn, TopView
     from wire.stats import ExtensionStats, HostStats, Stats
 
-STATE_STYLES = {"ready": "green", "failed": "bold red", "backoff": "yellow", "exited": "dim", "stopping": "dim"}
+STATE_STYLES = {
+    "ready": "green", "asleep": "dim", "failed": "bold red", "backoff": "yellow", "exited": "dim", "stopping": "dim",
+}  # fmt: skip
 TOTAL_SPARK = 16
 KEYS = "Enter details  l logs  r restart  / filter  ? help  q quit"
 FEW_KEYS = "? help  q quit"

@@ -112,6 +112,8 @@ class Account:
         self.exits_by_host = 0
         self.restarts = 0
         self.limit_breaches = 0
+        self.start_waits = 0
+        self.start_wait_s = 0.0
         self.latency = Histogram()
         self._cpu_before = 0.0  # of the processes that have exited
         self._cpu_now = 0.0  # of the processes that live
@@ -142,12 +144,16 @@ class Account:
             self.frames_out_per_s = (self.frames_out - count) / (now - before) if before else 0.0
             self._sent = (now, self.frames_out)
 
-    def exited(self, status: str, *, cpu_s: float, rss_peak: int, seen_cpu_s: float | None = None) -> None:
+    def exited(
+        self, status: str, *, cpu_s: float, rss_peak: int, seen_cpu_s: float | None = None, is_told: bool = True
+    ) -> None:
         """Adds a process that has ended. `status` is for people. `cpu_s` and `rss_peak` (bytes) are the kernel's values
-        for the process. `seen_cpu_s` is the CPU time of its tree at the last sample; None without an earlier tree."""
-        self.exits += 1
+        for the process. `seen_cpu_s` is the CPU time of its tree at the last sample; None without an earlier tree.
+        Without `is_told` the end does not count as an exit: the host has stopped a process that had nothing to do."""
         self.memory.clear()
-        self.exit_status = status
+        if is_told:
+            self.exits += 1
+            self.exit_status = status
         self.rss_peak = max(self.rss_peak, rss_peak)
         seen = self._cpu_now if seen_cpu_s is None else min(seen_cpu_s, self._cpu_now)
         self._cpu_before += max(seen, cpu_s)

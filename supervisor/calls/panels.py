@@ -101,6 +101,10 @@ class Panels:
     def open_panels(self) -> Sequence[OpenPanel]:
         return list(self._panels.values())
 
+    def has_panel(self, extension: Extension) -> bool:
+        """Whether a panel of the extension is open."""
+        return any(panel.extension is extension for panel in self._panels.values())
+
     def open(self, extension: Extension, worker: Worker, asked: frames.Panel) -> str | None:
         """Opens a panel, or redraws the open panel of that id. Returns None, or why the panel is refused."""
         key = (extension.name, asked.id)

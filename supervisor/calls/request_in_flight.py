@@ -73,14 +73,18 @@ class RequestInFlight:
             pending.on_done = partial(self._end, pending)
 
     def _late(self, pending: Pending, timeout_s: float) -> None:
-        """Fails the request, unless a progress report has moved its deadline."""
+        """Fails the request, unless a progress report has moved its deadline, or it has waited for a start."""
         requests, _, _, then = self._awaited[id(pending)]
-        if pending.progressed_at is not None:
+        now = self._loop.clock()
+        ends_at = pending.asked_at + timeout_s
+        if requests.waits_for_start and pending.what is not None:
+            ends_at = now + timeout_s  # the start has its own time limits; when it is over, this is looked at again
+        elif pending.progressed_at is not None:
             ends_at = end_after_progress(pending.progressed_at, pending.asked_at, timeout_s)
-            if self._loop.clock() < ends_at:
-                again = self._loop.call_at(ends_at, partial(self._late, pending, timeout_s))
-                self._awaited[id(pending)] = requests, pending, again, then
-                return
+        if now < ends_at:
+            again = self._loop.call_at(ends_at, partial(self._late, pending, timeout_s))
+            self._awaited[id(pending)] = requests, pending, again, then
+            return
         requests.expire(pending, timeout_s)
 
     def _end(self, pending: Pending) -> None:

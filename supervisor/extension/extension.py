@@ -258,6 +258,9 @@ class Extension:
             callback()
         self._sink.settled()
 
+    def rest(self, generation: object) -> bool:
+        return self.handover.sleep(generation)
+
     def next_mark(self) -> str:
         self._starts += 1
         return str(self._starts)

@@ -14,6 +14,8 @@ from msgspec.structs import replace
 from supervisor.accounting.limits import LOG_MB
 from supervisor.discovery import data_dir
 from supervisor.discovery.environment import session_environment
+from supervisor.extension.lazy.lazy_start import HOST_STOPS, LazyStart
+from supervisor.extension.lazy.lazy_worker import LazyWorker
 from supervisor.extension.lifecycle import (
     BEST_FIRST,
     GenerationState,
@@ -29,7 +31,6 @@ from supervisor.extension.program_worker import ProgramWorker
 from supervisor.extension.restart import Decision, EndCause, RestartIn, StayDown, WorkerEnding, decide
 from supervisor.extension.slot import WorkerSlot
 from supervisor.extension.stalls import Heartbeat, StallHandler
-from supervisor.process.stop_policy import StopStage
 from wire.dialects.base import Setup
 from wire.dialects.host_calls import STEERING
 from wire.dialects.table import find_dialect
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 OVER_LIMITS = "it is over its limits: "
 """Beginning of the reason with which a worker over its limits is ended."""
+RESTARTED = "it is being restarted"
 REPLACED = "another version of this extension has taken its place"
 
 
@@ -96,18 +98,14 @@ class Generation:
         self._env: dict[str, str] = {}
         self._retired = False
         self._stalls = StallHandler(loop, found.manifest, self.log)
+        self.lazy = LazyStart(host, self, start=self._start, has_panel=sink.has_panel, rest=partial(owner.rest, self))
         self.slots = [
             WorkerSlot(
-                loop,
-                self._new_worker(index),
-                host.shared_table,
-                host.tracker,
-                on_free=self._refill,
-                on_cleared=self._cleared,
-                adopted=self._adopted,
+                loop, self._new_worker(index), host.shared_table, host.tracker,
+                on_free=self._refill, on_cleared=self._cleared, adopted=self._adopted,
             )
             for index in range(found.manifest.workers)
-        ]
+        ]  # fmt: skip
         self.lead = self.slots[0].worker
         """The worker that gets verdict requests and events."""
         self.registry = self.lead.registry
@@ -120,6 +118,8 @@ class Generation:
         common = self._loop, self, self._dialect, self._setup
         if (link := self.found.link) is not None:
             return ProgramWorker(*common, link, host=host, folder=folder, index=index)
+        if self.manifest.start == "lazy":
+            return LazyWorker(*common, self.lazy, host=host, folder=folder, index=index)
         return ProcessWorker(*common, host=host, folder=folder, index=index)
 
     @property
@@ -149,6 +149,11 @@ class Generation:
         if kept.trouble:
             self.notices.warn("data_dir", kept.trouble)
         self._env = {**env, **session_environment(self.found, self._host.info.session_id)}
+        if self.lazy.begin(env):
+            self._owner.got_ready()
+            self._settle()
+            self.choose_lead()
+            return
         refusal = self.found.change
         for slot in self.slots:
             if self.state is GenerationState.DRAINING or self.state is GenerationState.GONE:
@@ -157,9 +162,11 @@ class Generation:
 
     def prepare_idle(self, failure: str, before: Generation) -> None:
         """Starts nothing until a user asks for a restart. The workers then get the environment and the data folder of
-        the generation `before`. Until then requests fail with `failure`."""
+        the generation `before`. Until then requests fail with `failure`; with an empty one they wake the workers."""
         self._env, self.data_dir = before._env, before.data_dir
-        for worker in self.workers:
+        if not failure:
+            self.lazy.follow(before.lazy)
+        for worker in self.workers if failure else ():
             worker.stay_down(failure)
         self.is_settled = True
 
@@ -168,7 +175,7 @@ class Generation:
         slot.start(mark, self._env, found=self.found, limits=self.limits, hello_s=hello_s, refusal=refusal)
 
     def refusal(self, worker: Worker) -> str:
-        is_first = self.slots[worker.index].starts == 1  # a restart may read changed files
+        is_first = self.slots[worker.index].starts == 1 and not self.lazy.has_run  # a restart may read changed files
         change = self.found.change_while_starting if is_first else self.found.lasting_change
         return change or self._sink.claims(self.found, worker.claimed)
 
@@ -199,6 +206,8 @@ class Generation:
             self.notices.tell("started", "ready")
 
     def registered(self, worker: Worker) -> None:
+        if worker.state is WorkerState.READY:
+            self.lazy.changed()
         if self.state is not GenerationState.CURRENT:
             return
         if worker.state.is_up and not self.lead.state.is_up:
@@ -249,8 +258,9 @@ class Generation:
         """Stops all workers gracefully and starts new ones, whatever the workers' states."""
         self.log.add("a user asks for a restart")
         for slot in self.slots:
-            slot.worker.fail_requests_with("it is being restarted")
+            slot.worker.fail_requests_with(RESTARTED)
             slot.restart()
+        self.lazy.leave(RESTARTED)
         self.choose_lead()
 
     def _refill(self, slot: WorkerSlot) -> None:
@@ -279,19 +289,15 @@ class Generation:
             return
         may_hold = not ending.was_ready and not self.manifest.required
         decision, slot.history = decide(
-            self.manifest.restart,
-            slot.history,
-            ending,
-            now=self._loop.clock(),
-            dice=self._owner.dice(),
-            stop_on_limit=self.limits.action == "stop",
-        )
+            self.manifest.restart, slot.history, ending,
+            now=self._loop.clock(), dice=self._owner.dice(), stop_on_limit=self.limits.action == "stop",
+        )  # fmt: skip
         if self._retired and isinstance(decision, RestartIn):
             decision = StayDown("its host stops")
         if isinstance(decision, RestartIn) and may_hold and self._host.restarts.is_held:
             self._host.restarts.add(partial(self._start_again, slot, decision.delay_s))
             decision = StayDown("")
-        _clear_after(slot, ending)
+        slot.clear_after(ending)
         if not (self._retired and ending.cause is EndCause.EXIT):
             self._report(worker, ending, reason, decision)
         if isinstance(decision, RestartIn):
@@ -310,7 +316,7 @@ class Generation:
     def _ended_beside(self, slot: WorkerSlot, ending: WorkerEnding, message: str) -> None:
         """Handles the end of a worker of a candidate or of a draining generation. The worker is not restarted. If
         it belongs to a candidate, the candidate fails."""
-        _clear_after(slot, ending)
+        slot.clear_after(ending)
         if self._retired:
             return
         if self.state is GenerationState.CANDIDATE:
@@ -321,18 +327,12 @@ class Generation:
 
     def _report(self, worker: Worker, ending: WorkerEnding, full_reason: str, decision: Decision) -> None:
         message = exit_message(
-            self.name,
-            ending,
-            decision,
-            reason=worker.failure,
-            full_reason=full_reason,
-            exit_status=self.account.exit_status,
-            last_words=str(worker.last_words),
-            log=str(self.log.path),
+            self.name, ending, decision, reason=worker.failure, full_reason=full_reason,
+            exit_status=self.account.exit_status, last_words=str(worker.last_words), log=str(self.log.path),
             is_silent=ending.cause in (EndCause.UNSTARTABLE, EndCause.DISAGREES)
             or self.manifest.restart.policy == "temporary"
             or decision == StayDown(""),
-        )
+        )  # fmt: skip
         worker.fail_requests_with(one_line(message.failure, NOTICE_LENGTH))
         self.notices.tell(message.kind, message.message, message.evidence)
 
@@ -370,6 +370,7 @@ class Generation:
     def drain(self) -> None:
         """From now on no worker is restarted. Each is stopped gracefully when its pending requests have ended."""
         self.state = advance_generation(self.state, GenerationTrigger.DISMISSED)
+        self.lazy.end(REPLACED, starts_needed=True)
         for slot in self.slots:
             slot.cancel_refill()
             slot.worker.abandon()
@@ -383,16 +384,12 @@ class Generation:
             self._on_drained(self)
 
     def forgo_restarts(self) -> None:
-        """From now on no worker is restarted."""
+        """From now on no worker is started."""
         self._retired = True
+        self.lazy.end(HOST_STOPS)
 
     def retire(self) -> dict[Stoppable, Iterable[Process]]:
         """From now on no worker is restarted, and the caller must end the workers. Returns each worker with the
         processes that it is known to have left, without its own process."""
-        self._retired = True
+        self.forgo_restarts()
         return {slot.worker: slot.retire() for slot in self.slots}
-
-
-def _clear_after(slot: WorkerSlot, ending: WorkerEnding) -> None:
-    if slot.worker.child is not None:
-        slot.clear(StopStage.KILLED if ending.cause is EndCause.OVER_LIMIT else StopStage.TERMINATED)

@@ -116,6 +116,17 @@ class Handover:
         self._replace(idle)
         self.is_stopped = True
 
+    def sleep(self, generation: object) -> bool:
+        """Stops the workers of the current generation, which have nothing to do, until a request or event needs one.
+        Returns False if that cannot be now."""
+        before = self.current
+        if generation is not before or self.candidate is not None or self._draining:
+            return False
+        asleep = self._new_generation(before.found, GenerationState.CURRENT)
+        asleep.prepare_idle("", before)
+        self._replace(asleep)
+        return True
+
     def connect_again(self, found: FoundExtension, data: Path | None) -> None:
         """Connects an extension of the embedding program again whose workers have ended."""
         generation = self._new_generation(found, GenerationState.CURRENT)
@@ -130,10 +141,7 @@ class Handover:
     # --- end ------------------------------------------------------------------------------------------------
 
     def _candidate_ready(self, generation: Generation) -> None:
-        was_there = any(
-            worker.state in (WorkerState.SPAWNED, WorkerState.GREETED, WorkerState.READY)
-            for worker in self.current.workers
-        )
+        was_there = any(worker.state.is_up or worker.state is WorkerState.SPAWNED for worker in self.current.workers)
         self.candidate = None
         self.count += 1
         self.is_stopped = False
@@ -179,4 +187,5 @@ class Handover:
 
     def _drained(self, generation: Generation) -> None:
         self._draining = [other for other in self._draining if other is not generation]
+        self.current.lazy.go_on()
         self._sink.changed()

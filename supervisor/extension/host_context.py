@@ -68,6 +68,8 @@ class HostContext(msgspec.Struct):
     """Whether an event is allowed if a guard wants a person to decide."""
     has_person: bool = False
     """Whether a person may use panels: else calls that wait for one are refused."""
+    registrations: Path | None = None
+    """The folder of the registrations of last starts; None if no extension sleeps."""
     restarts: RestartGate = msgspec.field(default_factory=RestartGate)
 
     def set_model(self, model: str) -> None:
@@ -81,6 +83,10 @@ def _ignore(*_: object) -> None:
 
 def _no_objection(_found: FoundExtension, _claimed: Collection[str]) -> str:
     return ""
+
+
+def _no_panel() -> bool:
+    return False
 
 
 def _none_adopted(_table: ProcessTable, _start: str) -> Iterable[int]:
@@ -102,6 +108,8 @@ class EventSink(msgspec.Struct, frozen=True):
     """Gets the level and text of each note that the extension sends to the user."""
     showed: Callable[[Worker, Shown], None] = _ignore
     """The extension clears its notes, or redraws or closes a panel."""
+    has_panel: Callable[[], bool] = _no_panel
+    """Returns whether a panel of the extension is open."""
     claims: Callable[[FoundExtension, Collection[str]], str] = _no_objection
     """Returns why this version of the extension cannot have the tools that it claims; "" if it can."""
     activated: Callable[[Sequence[str], str], None] = _ignore
@@ -126,6 +134,10 @@ class GenerationOwner(Protocol):
 
     def settled(self) -> None:
         """The start of the current generation is over."""
+
+    def rest(self, generation: object) -> bool:
+        """A generation without processes takes the place of this one, which has nothing to do. Returns False if that
+        cannot be now."""
 
     def changed(self) -> None:
         """The lead of the current generation, its state or its registrations changed."""

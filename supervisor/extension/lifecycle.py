@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 class WorkerState(Enum):
     """The states of a worker."""
 
+    ASLEEP = "asleep"
+    """No process runs. The first request or event starts it; the registrations of its last start hold."""
+    WAKING = "waking"
+    """Its process is started because a request or event needs it, and has not said hello."""
     SPAWNED = "spawned"
     """Its process is started and has not said hello."""
     GREETED = "greeted"
@@ -30,16 +34,19 @@ class WorkerState(Enum):
     """Its start is over, with or without success."""
     is_up: bool
     """It takes requests and events."""
+    is_awaited: bool
+    """Its process runs, and its hello is awaited."""
 
     def __init__(self, value: str) -> None:
         # Plain attributes: every call reads them, and a property of an enum takes 0.2 µs.
-        self.is_settled = value not in ("spawned", "greeted")
-        self.is_up = value in ("greeted", "ready")
+        self.is_settled = value not in ("waking", "spawned", "greeted")
+        self.is_up = value in ("asleep", "waking", "greeted", "ready")
+        self.is_awaited = value in ("waking", "spawned")
 
 
 BEST_FIRST = (
-    WorkerState.READY, WorkerState.GREETED, WorkerState.SPAWNED, WorkerState.BACKOFF, WorkerState.STOPPING,
-    WorkerState.FAILED, WorkerState.EXITED,
+    WorkerState.READY, WorkerState.GREETED, WorkerState.WAKING, WorkerState.ASLEEP, WorkerState.SPAWNED,
+    WorkerState.BACKOFF, WorkerState.STOPPING, WorkerState.FAILED, WorkerState.EXITED,
 )  # fmt: skip
 """The states of a worker, from the most useful to the least."""
 
@@ -47,6 +54,10 @@ BEST_FIRST = (
 class Trigger(Enum):
     """An occurrence that moves a worker to another state."""
 
+    SLEPT = "slept"
+    """No process will be started for it until one is needed."""
+    WOKEN = "woken"
+    """A process is needed, and is being started."""
     HELLO = "hello"
     SETTLED = "settled"
     """`ready` came, or was assumed."""
@@ -64,6 +75,13 @@ class Trigger(Enum):
 
 
 _WORKER_TRANSITIONS: dict[tuple[WorkerState, Trigger], WorkerState] = {
+    (WorkerState.SPAWNED, Trigger.SLEPT): WorkerState.ASLEEP,
+    (WorkerState.ASLEEP, Trigger.WOKEN): WorkerState.WAKING,
+    (WorkerState.ASLEEP, Trigger.UNUSED): WorkerState.EXITED,
+    (WorkerState.WAKING, Trigger.HELLO): WorkerState.GREETED,
+    (WorkerState.WAKING, Trigger.STOP): WorkerState.STOPPING,
+    (WorkerState.WAKING, Trigger.REFUSED): WorkerState.FAILED,
+    (WorkerState.WAKING, Trigger.GONE): WorkerState.FAILED,
     (WorkerState.SPAWNED, Trigger.HELLO): WorkerState.GREETED,
     (WorkerState.GREETED, Trigger.SETTLED): WorkerState.READY,
     (WorkerState.SPAWNED, Trigger.STOP): WorkerState.STOPPING,

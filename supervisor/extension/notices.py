@@ -103,6 +103,10 @@ class Notices:
         else:
             self.tell("warning", message)
 
+    def take_over(self, before: Notices) -> None:
+        """The faults that `before` has told are not told again."""
+        self._warned = before._warned
+
     def has_warned(self, key: str) -> bool:
         return key in self._warned
 

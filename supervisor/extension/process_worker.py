@@ -73,12 +73,10 @@ class ProcessWorker(Worker):
     def _on_exit(self, status: ExitStatus) -> None:
         self._owner.log.add(f"ended: {status}")
         self._owner.collected(self)
-        self._owner.account.exited(
-            str(status), cpu_s=status.cpu_s, rss_peak=status.rss_peak, seen_cpu_s=self.usage.spent_s
-        )
+        self._count_exit(status)
         self.usage = TreeUse()
         self.restart_timer(None)
-        if self.state not in (WorkerState.SPAWNED, WorkerState.GREETED, WorkerState.READY):
+        if not (self.state.is_awaited or self.state in (WorkerState.GREETED, WorkerState.READY)):
             self._move(Trigger.GONE)
             self.channel.end(f"it was stopped ({status})")
             self._owner.stopped(self)
@@ -88,6 +86,16 @@ class ProcessWorker(Worker):
             return
         calls = len(self.requests.pending)
         busy = f" with {counted(calls, 'call')} pending" if calls else ""
-        early = self.state is WorkerState.SPAWNED
+        early = self.state.is_awaited
         reason = f"it exited before its hello ({status})" if early else f"it ended ({status})"
         self._end(reason, reason + busy, Trigger.GONE, EndCause.EXIT, status.code)
+
+    def _count_exit(self, status: ExitStatus, *, is_told: bool = True) -> None:
+        """Adds the ended process to the account. Without `is_told` only its use counts, and not its end."""
+        self._owner.account.exited(
+            str(status),
+            cpu_s=status.cpu_s,
+            rss_peak=status.rss_peak,
+            seen_cpu_s=self.usage.spent_s,
+            is_told=is_told,
+        )

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.cleanup.env_marks import START
-from supervisor.extension.restart import PastExits
+from supervisor.extension.restart import EndCause, PastExits
 from supervisor.process.child import SpawnError
 from supervisor.process.spawn_limits import Confinement, launch
 from supervisor.process.stop_policy import StopStage
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.discovery.found_extension import FoundExtension
+    from supervisor.extension.restart import WorkerEnding
     from supervisor.extension.worker import Worker
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop, Timer
@@ -124,6 +125,11 @@ class WorkerSlot:
             adopted=self._adopted,
             shared_table=self._shared_table,
         )
+
+    def clear_after(self, ending: WorkerEnding) -> None:
+        """Ends the processes of a worker that has ended by itself or was given up. Does nothing without a process."""
+        if self.worker.child is not None:
+            self.clear(StopStage.KILLED if ending.cause is EndCause.OVER_LIMIT else StopStage.TERMINATED)
 
     def _cleared(self) -> None:
         assert self._teardown is not None

@@ -215,7 +215,7 @@ class Worker:
         self._timer = self._loop.call_later(hello_s, late)
 
     def _on_hello(self, hello: frames.Hello) -> None:
-        if self.state is not WorkerState.SPAWNED:
+        if not self.state.is_awaited:
             if self.readiness is not Readiness.NOT_YET or self.state is WorkerState.GREETED:
                 self._notices.remark("a second hello; ignored")
             return  # it is the second hello, or comes after the request to stop
@@ -242,7 +242,7 @@ class Worker:
         self._await_ready(greeted + self.timeouts.ready)
 
     def _on_malformed_hello(self, frame: frames.Malformed) -> None:
-        if frame.type == "hello" and self.state is WorkerState.SPAWNED:
+        if frame.type == "hello" and self.state.is_awaited:
             self.give_up(frame.reason, EndCause.REFUSED)
         else:
             self.channel.on_malformed(frame)

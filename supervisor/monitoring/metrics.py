@@ -78,7 +78,11 @@ HOST = (
 )
 EXTENSION = (
     _extension(
-        "up", "gauge", "", "1 if it accepts requests.", lambda ext: ext.state in ("ready", "greeted", "reloading")
+        "up",
+        "gauge",
+        "",
+        "1 if it accepts requests.",
+        lambda ext: ext.state in ("ready", "greeted", "reloading", "asleep", "waking"),
     ),
     _extension("cpu_seconds", "counter", "seconds", "Of all its processes so far.", lambda ext: ext.cpu_s),
     _extension("resident_memory_bytes", "gauge", "bytes", "Of its process trees.", lambda ext: ext.rss_bytes),

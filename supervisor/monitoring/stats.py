@@ -25,7 +25,7 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
 
     account = extension.account
     running = [worker for worker in extension.all_workers if worker.is_running]
-    up = [worker.started_at for worker in extension.workers if worker.state.is_up]
+    up = [worker.started_at for worker in extension.workers if worker.state.is_up and worker.is_running]
     usages = [worker.usage for worker in running]
     files = [usage.open_files for usage in usages if usage.open_files is not None]
     return ExtensionStats(
@@ -50,6 +50,8 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
         in_client=extension.found.link is not None,
         tools=len(extension.tools),
         definition_tokens=definition_tokens(extension),
+        start_waits=account.start_waits,
+        start_wait_s=round(account.start_wait_s, 3),
         alarms=tuple(alarms_of(extension, now, time.time())),
         **account.counters(),
     )

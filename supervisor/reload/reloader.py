@@ -284,7 +284,7 @@ class Reloader:
 
         def settled() -> None:
             outcome = ReloadOutcome(extension.name, "started")
-            if extension.state is not WorkerState.READY:
+            if extension.state not in (WorkerState.READY, WorkerState.ASLEEP):
                 outcome = ReloadOutcome(extension.name, "kept", extension.failure)
             self._loop.call_later(0, lambda: done(outcome))
 

@@ -81,7 +81,9 @@ def _state(extension: Extension) -> str:
     match extension.state:
         case WorkerState.READY:
             return "running"
-        case WorkerState.SPAWNED | WorkerState.GREETED:
+        case WorkerState.ASLEEP:
+            return "asleep: it is started when it is needed"
+        case WorkerState.SPAWNED | WorkerState.GREETED | WorkerState.WAKING:
             return "starting"
         case WorkerState.BACKOFF:
             return f"failed, is restarted soon: {extension.failure}"

@@ -143,4 +143,4 @@ def state_class(extension: ExtensionFigures) -> str:
     """The style of a state: good, bad, waits or plain."""
     if extension.state == "failed":
         return "bad"
-    return {"ready": "good", "backoff": "waits"}.get(extension.state, "plain")
+    return {"ready": "good", "asleep": "good", "backoff": "waits"}.get(extension.state, "plain")

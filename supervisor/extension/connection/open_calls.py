@@ -122,6 +122,11 @@ class OpenCalls:
             return
         self._do(partial(self._carry_out, called.call, answer, handler))
 
+    @property
+    def has_open(self) -> bool:
+        """Whether a call waits for its answer."""
+        return bool(self._open)
+
     def behind(self, action: Callable[[], object]) -> None:
         """Calls `action` after the calls that wait now: at once if no call waits."""
         if self._waiting:

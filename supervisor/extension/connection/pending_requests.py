@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from supervisor.loop.pipes import PipeReader, PipeWriter
     from wire import frames
-    from wire.dialects.base import DialectSession, GuardAnswer, PanelChange
+    from wire.dialects.base import GuardAnswer, PanelChange
     from wire.manifest import Timeouts
 
 PROGRESS_BURST = 50
@@ -43,19 +43,32 @@ class Complaints(Protocol):
     def remark(self, text: str) -> None: ...
 
 
+class RequestSession(Protocol):
+    """The part of a session that encodes the host's requests and events, see `wire.dialects.base.DialectSession`."""
+
+    def ask(self, call_id: str, event: frames.Event) -> bytes: ...
+    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes: ...
+    def invoke(self, call_id: str, command: str, args: str) -> bytes: ...
+    def cancel(self, call_id: str, reason: str) -> bytes: ...
+    def tell(self, event: frames.Event) -> bytes: ...
+    def panel(self, change: PanelChange) -> bytes: ...
+    def ping(self, ping_id: str) -> bytes: ...
+
+
 class PendingRequests:
     """The requests to one worker that wait for an answer. Each ends exactly once: answered, or failed with a reason."""
 
     __slots__ = (
-        "_clock", "_complaints", "_loop", "_on_timeout", "_progress_gate", "_session", "accepts_cancel",
+        "_clock", "_complaints", "_loop", "_on_timeout", "_progress_gate", "accepts_cancel",
         "accepts_tool_cancel", "account",
-        "is_extended_by_progress", "pending", "refusal", "stdin", "stdout", "timeouts", "timeouts_in_row",
+        "is_extended_by_progress", "pending", "refusal", "session", "stdin", "stdout", "timeouts", "timeouts_in_row",
+        "told", "waits_for_start",
     )  # fmt: skip
 
     def __init__(
         self,
         loop: Loop,
-        session: DialectSession,
+        session: RequestSession,
         account: Account,
         timeouts: Timeouts,
         complaints: Complaints,
@@ -72,6 +85,11 @@ class PendingRequests:
         self.timeouts = timeouts
         self.pending: dict[str, Pending] = {}
         self.timeouts_in_row = 0
+        self.told = 0
+        """The number of events so far."""
+        self.waits_for_start = False
+        """Whether requests wait for the start of the worker's process. Only then is `session` a stand-in that keeps
+        them, and no time limit of a call or command runs."""
         self.is_extended_by_progress = False
         """Whether the time limit of a call begins again with each progress report."""
         self.accepts_cancel = False
@@ -80,7 +98,7 @@ class PendingRequests:
         """Whether the worker wants to be told of calls that were cancelled."""
         self._loop = loop
         self._clock = loop.clock
-        self._session = session
+        self.session = session
         self._complaints = complaints
         self._on_timeout = on_timeout
         self._progress_gate = TokenBucket(loop.clock(), PROGRESS_BURST, PROGRESS_PER_SECOND)
@@ -91,7 +109,11 @@ class PendingRequests:
         """Asks a guard for its verdict."""
         self.account.calls = number = self.account.calls + 1
         call_id = str(number)
-        return self._request(call_id, self._session.ask(call_id, event), self.timeouts.intercept)
+        try:
+            frame = self.session.ask(call_id, event)
+        except UnsendableError as error:
+            return self._unsendable(error)
+        return self._request(call_id, frame, self.timeouts.intercept)
 
     def call(self, tool: str, args: bytes, patience_s: float, tool_id: str = "") -> Pending:
         """Calls a tool. `args` is a JSON value. The caller waits for `patience_s` seconds at most. `tool_id`: as with
@@ -99,7 +121,7 @@ class PendingRequests:
         self.account.calls += 1
         call_id = str(self.account.calls)
         try:
-            frame = self._session.call(call_id, tool, args, tool_id)
+            frame = self.session.call(call_id, tool, args, tool_id)
         except UnsendableError as error:
             return self._unsendable(error)
         pending = self._request(call_id, frame, patience_s)
@@ -111,7 +133,7 @@ class PendingRequests:
         self.account.calls += 1
         call_id = str(self.account.calls)
         try:
-            frame = self._session.invoke(call_id, command, args)
+            frame = self.session.invoke(call_id, command, args)
         except UnsendableError as error:
             return self._unsendable(error)
         pending = self._request(call_id, frame, self.timeouts.command)
@@ -126,19 +148,19 @@ class PendingRequests:
     def _request(self, call_id: str, frame: bytes, patience_s: float) -> Pending:
         pending = Pending(self._clock())
         if self.refusal:
-            self._session.cancel(call_id, "")
+            self.session.cancel(call_id, "")
             pending.fail(Failure.DIED, self.refusal)
             return pending
         stdin = self.stdin
         assert stdin is not None
         stuck = stdin.stuck_since
         if stuck is not None and pending.asked_at - stuck > patience_s:
-            self._session.cancel(call_id, "")
+            self.session.cancel(call_id, "")
             pending.fail(Failure.NOT_READING, f"it has not read {stdin.name} since an earlier request ran out of time")
             return pending
         self.pending[call_id] = pending
         if not stdin.send(frame):
-            self._session.cancel(call_id, "")
+            self.session.cancel(call_id, "")
             if stdin.is_open:
                 self._fail(call_id, Failure.NOT_READING, f"it does not read {stdin.name} ({stdin.queued} bytes wait)")
             else:
@@ -175,9 +197,10 @@ class PendingRequests:
                 self._send_cancel(call_id, pending, reason)
                 break
         self.account.timeouts += 1
-        self.timeouts_in_row += 1
         pending.fail(Failure.TIMEOUT, reason)
-        self._on_timeout()
+        if not self.waits_for_start:  # else the start has a time limit of its own
+            self.timeouts_in_row += 1
+            self._on_timeout()
 
     # --- answers ------------------------------------------------------------------------------------------
 
@@ -248,7 +271,7 @@ class PendingRequests:
         if pending.what is None or self.refusal:
             return
         is_heard = self.accepts_cancel or (self.accepts_tool_cancel and not pending.what.startswith("/"))
-        if is_heard and (frame := self._session.cancel(call_id, reason)):
+        if is_heard and (frame := self.session.cancel(call_id, reason)):
             self.write(frame)
 
     def fail_pending(self, failure: Failure, reason: str) -> None:
@@ -262,7 +285,8 @@ class PendingRequests:
 
     def tell(self, event: frames.Event) -> None:
         """Sends an event, in order with all other frames. If the queue is full, the event is dropped and counted."""
-        self._tell(self._session.tell(event))
+        self.told += 1
+        self._tell(self.session.tell(event))
 
     def _tell(self, frame: bytes) -> None:
         if frame and not self.write(frame):
@@ -271,7 +295,7 @@ class PendingRequests:
 
     def tell_panel(self, change: PanelChange) -> None:
         """Tells the worker what the user did with one of the worker's panels."""
-        self._tell(self._session.panel(change))
+        self._tell(self.session.panel(change))
 
     def _warn_of_dropped_events(self) -> None:
         if not self.refusal and self.stdin is not None:
@@ -279,7 +303,7 @@ class PendingRequests:
 
     def ping(self, ping_id: str) -> bool:
         """Sends a ping. Returns False if the process cannot be expected to answer one now."""
-        frame = self._session.ping(ping_id)
+        frame = self.session.ping(ping_id)
         return bool(frame) and (self.write(frame) or True)
 
     def write(self, frame: bytes) -> bool:

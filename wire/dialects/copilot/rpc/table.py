@@ -24,6 +24,8 @@ PLAN = "plan.md"
 FILES = "files"
 """In the workspace: the plan, and the folder for the methods about files."""
 STATUSES = {
+    "asleep": "running",
+    "waking": "starting",
     "spawned": "starting",
     "greeted": "starting",
     "backoff": "starting",
