@@ -171,7 +171,8 @@ class ExtensionStats(Part):
 
     _parts: ClassVar[dict[str, str]] = {"pids": "plain[]", "latency_ms": "plain[]", "alarms": "Alarm[]"}
     state: str
-    """spawned, greeted, ready, backoff, stopping, exited or failed; the best of its workers."""
+    """asleep, waking, spawned, greeted, ready, backoff, stopping, exited or failed; the best of its workers. asleep:
+    its process starts when it is needed; waking: it is being started for that."""
     failure: str
     """Why it cannot be used now; empty while it can be."""
     pids: tuple[int, ...]
@@ -183,7 +184,7 @@ class ExtensionStats(Part):
     restarts: int
     """Number of times that it became ready again after an end; starts that fail are not counted."""
     exits: int
-    """Number of its processes that ended for any reason: crashes, and stops in good order."""
+    """Number of its processes that ended for any reason: crashes, and stops in good order, but for `idle_stop_s`."""
     exit_status: str | None
     """How its last worker ended: `exit 1`, `signal SIGKILL`; null if none has ended."""
     cpu_percent: float
@@ -234,5 +235,9 @@ class ExtensionStats(Part):
     """`unexpected_exits` caused by the host for a limit, a hang or a broken protocol; null in older files."""
     calls_made: int = 0
     """Number of calls of tools that it has made through its host."""
+    start_waits: int = 0
+    """Number of starts that requests waited for, since the extension starts when needed."""
+    start_wait_s: float = 0.0
+    """Seconds of these waits together, each from the first request until its process was ready."""
     alarms: tuple[Alarm, ...] = ()
     """The worst first; empty without problems."""

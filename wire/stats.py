@@ -49,7 +49,7 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     restarts: int
     """Number of times that it became ready again after an end; starts that fail are not counted."""
     exits: int
-    """Number of its processes that ended for any reason: crashes, and stops in good order."""
+    """Number of its processes that ended for any reason: crashes, and stops in good order, but for `idle_stop_s`."""
     exit_status: str | None
     """How its last worker ended: `exit 1`, `signal SIGKILL`; null if none has ended."""
     cpu_percent: float

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 COUNTERS = (
     "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "calls_made", "errors", "timeouts", "blocks",
     "events_dropped", "notes_dropped", "junk_lines", "exits", "unexpected_exits", "exits_by_host",
-    "exit_status", "restarts",
+    "exit_status", "restarts", "start_waits",
 )  # fmt: skip
 """The counters that every report has. Each is an attribute of `Account`."""
 TRACKED = 64
@@ -163,6 +163,7 @@ class Account:
         """Returns the members that `wire.events.Cost` and `wire.stats.ExtensionStats` share."""
         return {
             **{name: getattr(self, name) for name in COUNTERS},
+            "start_wait_s": round(self.start_wait_s, 3),
             "p50_ms": _milliseconds(self.latency.percentile(0.50)),
             "p99_ms": _milliseconds(self.latency.percentile(0.99)),
         }

@@ -77,7 +77,6 @@ class Trigger(Enum):
 _WORKER_TRANSITIONS: dict[tuple[WorkerState, Trigger], WorkerState] = {
     (WorkerState.SPAWNED, Trigger.SLEPT): WorkerState.ASLEEP,
     (WorkerState.ASLEEP, Trigger.WOKEN): WorkerState.WAKING,
-    (WorkerState.ASLEEP, Trigger.UNUSED): WorkerState.EXITED,
     (WorkerState.WAKING, Trigger.HELLO): WorkerState.GREETED,
     (WorkerState.WAKING, Trigger.STOP): WorkerState.STOPPING,
     (WorkerState.WAKING, Trigger.REFUSED): WorkerState.FAILED,

@@ -50,8 +50,6 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
         in_client=extension.found.link is not None,
         tools=len(extension.tools),
         definition_tokens=definition_tokens(extension),
-        start_waits=account.start_waits,
-        start_wait_s=round(account.start_wait_s, 3),
         alarms=tuple(alarms_of(extension, now, time.time())),
         **account.counters(),
     )

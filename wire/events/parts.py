@@ -52,7 +52,7 @@ class Cost(msgspec.Struct, frozen=True):
     """The cost of one extension: its whole process tree, and its frames."""
 
     state: str
-    """spawned, greeted, ready, backoff, stopping, exited or failed."""
+    """asleep, waking, spawned, greeted, ready, backoff, stopping, exited or failed."""
     cpu_ms: int
     rss_peak_bytes: int
     """The highest resident size of the tree in any sample, or of one process by the kernel's count."""
@@ -75,7 +75,7 @@ class Cost(msgspec.Struct, frozen=True):
     """Median time to answer in milliseconds, accurate to 7 % (log buckets); null before the first answer."""
     p99_ms: float | None
     exits: int
-    """Number of its processes that ended for any reason: crashes, and stops in good order."""
+    """Number of its processes that ended for any reason: crashes, and stops in good order, but for `idle_stop_s`."""
     exit_status: str | None
     """How its last worker ended: `exit 1`, `signal SIGKILL`; null if none has ended."""
     restarts: int = 0
@@ -85,6 +85,10 @@ class Cost(msgspec.Struct, frozen=True):
     """`unexpected_exits` caused by the host for a limit, a hang or a broken protocol; null in older streams."""
     calls_made: int = 0
     """Number of calls of tools that it has made through its host."""
+    start_waits: int = 0
+    """Number of starts that requests waited for, since the extension starts when needed."""
+    start_wait_s: float = 0.0
+    """Seconds of these waits together, each from the first request until its process was ready."""
 
 
 class SentPrompt(msgspec.Struct, frozen=True):

@@ -89,6 +89,7 @@ def _lines(name: str, host: int, stats: ExtensionStats) -> list[str]:
         f" {counted(stats.timeouts, 'timeout')},"
         f" {counted(stats.blocks, 'block')}"
         + (f", {stats.calls_made} made through the host" if stats.calls_made else ""),
+        *_waits(stats),
         f"left out    {counted(stats.events_dropped, 'event')}, {counted(stats.notes_dropped, 'note')},"
         f" {counted(stats.junk_lines, 'line')} of junk,"
         f" {counted(stats.limit_breaches, 'limit breach', 'limit breaches')}",
@@ -97,6 +98,12 @@ def _lines(name: str, host: int, stats: ExtensionStats) -> list[str]:
         f" p99 {number_format.milliseconds(stats.p99_ms)} ms",
     ]
     return [*lines, *_latency(stats.latency_ms)]
+
+
+def _waits(stats: ExtensionStats) -> list[str]:
+    if not stats.start_waits:
+        return []
+    return [f"starts      waited {number_format.elapsed(stats.start_wait_s)} for {counted(stats.start_waits, 'start')}"]
 
 
 def _definitions(stats: ExtensionStats) -> list[str]:

@@ -1,6 +1,7 @@
 """The registrations of an extension's last start, in a file: an extension that sleeps is known by them.
 
-The file is the user's own, and only he may write it: it decides what a guard is asked about. A file that is damaged, or
+There is a file for each key of a start: terminals whose environments differ do not drive out one another's. A file is
+the user's own, and only he may write it: it decides what a guard is asked about. A file that is damaged, or
 that others may write, does not count, and the extension is started. The first line has the key of the start and a hash
 of the rest.
 """
@@ -29,6 +30,8 @@ FOLDER = "registrations"
 """The folder of the files in `$ZOT_HOME`."""
 SIZE_LIMIT = 8 * 2**20
 """Maximum size of a file in bytes. The texts of all registrations together have at most 2 MiB."""
+KEY_SHOWN = 12
+"""Number of characters of a key in the name of its file."""
 FILES_LIMIT = 500
 """Maximum number of files; beyond it the oldest go."""
 
@@ -67,48 +70,42 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 class KeptRegistrations:
-    """The file of one extension. `remark` gets a line for the extension's log."""
+    """The files of one extension. `name` is the beginning of their names, `remark` gets a line for the log."""
 
-    def __init__(self, path: Path, remark: Callable[[str], None]) -> None:
-        self._path = path
+    def __init__(self, folder: Path, name: str, remark: Callable[[str], None]) -> None:
+        self._folder = folder
+        self._name = name
         self._remark = remark
+
+    def path(self, key: str) -> Path:
+        """The file of the start with this key."""
+        return self._folder / f"{self._name}-{key[:KEY_SHOWN]}.json"
 
     def read(self, key: str) -> Kept | None:
         """Returns the registrations of the last start with this key; None without one."""
+        path = self.path(key)
         try:
-            text = self._text()
+            text = _text_of(path)
         except FileNotFoundError:
             return None
         except OSError as error:
-            self._ignore(f"cannot be read: {error.strerror}")
+            self._ignore(f"{path} cannot be read: {error.strerror}")
             return None
         if text is None:
-            self._ignore("may be written by others")
+            self._ignore(f"{path} may be written by others")
             return None
         head, _, body = text.partition(b"\n")
         try:
             known = msgspec.json.decode(head, type=_Head)
-            if known.digest != _digest(body):
-                self._ignore("is damaged")
-            elif known.key != key:
-                self._remark("its files, its manifest, its environment or zot have changed since its last start")
-            else:
+            if (known.key, known.digest) == (key, _digest(body)):
                 return msgspec.json.decode(body, type=Kept)
         except UNREADABLE:
-            self._ignore("is damaged")
+            pass
+        self._ignore(f"{path} is damaged")
         return None
 
-    def _text(self) -> bytes | None:
-        """The content of the file; None if others may write it. Raises `OSError`."""
-        fd = open_regular(self._path, os.O_RDONLY | os.O_NOFOLLOW)
-        with open(fd, "rb") as file:
-            status = os.fstat(fd)
-            if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o022:
-                return None
-            return file.read(SIZE_LIMIT + 1)
-
     def _ignore(self, why: str) -> None:
-        self._remark(f"the registrations of its last start do not count: {self._path} {why}")
+        self._remark(f"the registrations of its last start do not count: {why}")
 
     def write(self, key: str, kept: Kept) -> None:
         """Keeps the registrations of a start. If that fails, a line says so, and the next start is a real one."""
@@ -118,15 +115,25 @@ class KeptRegistrations:
                 self._remark("its registrations are not kept: JSON cannot hold them")
                 return
             head = msgspec.json.encode(_Head(key, _digest(body)))
-            folder = private_folder(self._path.parent)
-            own = folder / f".{self._path.name}.{os.getpid()}"  # hosts may write at the same time
-            with replacement(self._path, is_durable=False, sibling=own) as file:
+            folder, path = private_folder(self._folder), self.path(key)
+            own = folder / f".{path.name}.{os.getpid()}"  # hosts may write at the same time
+            with replacement(path, is_durable=False, sibling=own) as file:
                 file.write(head + b"\n" + body)
             _remove_oldest(folder)
         except OSError as error:
-            self._remark(f"its registrations are not kept: {self._path}: {error.strerror}")
+            self._remark(f"its registrations are not kept: {self.path(key)}: {error.strerror}")
         except (ValueError, OverflowError, RecursionError) as error:
             self._remark(f"its registrations are not kept: {error}")
+
+
+def _text_of(path: Path) -> bytes | None:
+    """The content of a file; None if others may write it. Raises `OSError`."""
+    fd = open_regular(path, os.O_RDONLY | os.O_NOFOLLOW)
+    with open(fd, "rb") as file:
+        status = os.fstat(fd)
+        if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o022:
+            return None
+        return file.read(SIZE_LIMIT + 1)
 
 
 def _digest(body: bytes) -> str:

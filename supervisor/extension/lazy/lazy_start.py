@@ -80,7 +80,7 @@ class LazyStart:
         self._file = (
             None
             if host.registrations is None or found.manifest.start != "lazy"
-            else KeptRegistrations(host.registrations / f"{name_of(found)}.json", generation.log.add)
+            else KeptRegistrations(host.registrations, name_of(found), generation.log.add)
         )
         self._key = ""
         self._kept: Kept | None = None
@@ -107,7 +107,10 @@ class LazyStart:
             generation.log.add("starts now: its files cannot be looked at, or are too many, to tell a change")
             return False
         self._kept = kept = self._file.read(self._key)
-        if kept is None or generation.found.change:
+        if kept is None:
+            generation.log.add("starts now: no registrations of a start with these files and this environment are kept")
+            return False
+        if generation.found.change:
             return False
         if kept.guards and not generation.found.kind.may_guard:
             generation.log.add("starts now: it is a guard, and no manifest of its own says that it may start late")

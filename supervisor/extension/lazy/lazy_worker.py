@@ -86,9 +86,9 @@ class LazyWorker(ProcessWorker):
         self._move(Trigger.WOKEN)
 
     def leave(self, reason: str) -> None:
-        """Ends a worker that sleeps: no process will be started for it. Its requests fail with this reason."""
+        """Called if no process will be started for a worker that sleeps. Its requests fail with this reason."""
         if self.state is WorkerState.ASLEEP:
-            self.stay_down(reason)
+            self.requests.refusal = reason
             self.channel.end(reason)
             self._tell_wait()
 

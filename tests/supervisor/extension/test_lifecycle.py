@@ -10,6 +10,8 @@ from supervisor.extension.lifecycle import Trigger, WorkerState, advance
 
 RANK = {
     WorkerState.SPAWNED: 0,
+    WorkerState.ASLEEP: 0.5,
+    WorkerState.WAKING: 0.7,
     WorkerState.GREETED: 1,
     WorkerState.READY: 2,
     WorkerState.STOPPING: 3,
@@ -29,7 +31,7 @@ def test_a_worker_never_goes_back_to_an_earlier_state(history: list[Trigger]):
         if trigger not in DECIDED_LATER:
             assert following is state or RANK[following] > RANK[state]
         state = following
-    if Trigger.GONE in history:
+    if Trigger.GONE in history and state is not WorkerState.ASLEEP:
         assert state in (WorkerState.EXITED, WorkerState.FAILED, WorkerState.BACKOFF)
 
 
@@ -56,6 +58,15 @@ def test_an_end_state_is_final(state: WorkerState, trigger: Trigger):
         ([Trigger.HELLO, Trigger.RETRY], WorkerState.GREETED),
         ([Trigger.UNUSED, Trigger.RETRY], WorkerState.BACKOFF),
         ([Trigger.HELLO, Trigger.UNUSED], WorkerState.GREETED),
+        ([Trigger.SLEPT, Trigger.HELLO], WorkerState.ASLEEP),
+        ([Trigger.SLEPT, Trigger.GONE], WorkerState.ASLEEP),
+        ([Trigger.SLEPT, Trigger.WOKEN], WorkerState.WAKING),
+        ([Trigger.SLEPT, Trigger.WOKEN, Trigger.HELLO, Trigger.SETTLED], WorkerState.READY),
+        ([Trigger.SLEPT, Trigger.WOKEN, Trigger.GONE, Trigger.RETRY], WorkerState.BACKOFF),
+        ([Trigger.SLEPT, Trigger.WOKEN, Trigger.REFUSED], WorkerState.FAILED),
+        ([Trigger.SLEPT, Trigger.WOKEN, Trigger.STOP, Trigger.GONE], WorkerState.EXITED),
+        ([Trigger.SLEPT, Trigger.UNUSED], WorkerState.ASLEEP),
+        ([Trigger.HELLO, Trigger.SETTLED, Trigger.SLEPT], WorkerState.READY),
     ],
     ids=str,
 )
@@ -67,5 +78,8 @@ def test_a_history_of_triggers_leads_to_its_state(history: list[Trigger], state:
 
 
 def test_what_the_states_mean():
-    assert {state for state in WorkerState if state.is_up} == {WorkerState.GREETED, WorkerState.READY}
-    assert {state for state in WorkerState if not state.is_settled} == {WorkerState.SPAWNED, WorkerState.GREETED}
+    asleep, waking, spawned = WorkerState.ASLEEP, WorkerState.WAKING, WorkerState.SPAWNED
+    greeted, ready = WorkerState.GREETED, WorkerState.READY
+    assert {state for state in WorkerState if state.is_up} == {asleep, waking, greeted, ready}
+    assert {state for state in WorkerState if not state.is_settled} == {waking, spawned, greeted}
+    assert {state for state in WorkerState if state.is_awaited} == {waking, spawned}
