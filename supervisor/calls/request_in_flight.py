@@ -75,12 +75,12 @@ class RequestInFlight:
     def _late(self, pending: Pending, timeout_s: float) -> None:
         """Fails the request, unless a progress report has moved its deadline, or it has waited for a start."""
         requests, _, _, then = self._awaited[id(pending)]
-        now = self._loop.clock()
-        ends_at = pending.asked_at + timeout_s
-        if requests.waits_for_start and pending.what is not None:
-            ends_at = now + timeout_s  # the start has its own time limits; when it is over, this is looked at again
-        elif pending.progressed_at is not None:
+        now = ends_at = self._loop.clock()
+        if pending.progressed_at is not None:
             ends_at = end_after_progress(pending.progressed_at, pending.asked_at, timeout_s)
+        elif pending.what is not None:
+            # The start has time limits of its own: until it is over, this is looked at again.
+            ends_at = now + timeout_s if requests.waits_for_start else pending.asked_at + timeout_s
         if now < ends_at:
             again = self._loop.call_at(ends_at, partial(self._late, pending, timeout_s))
             self._awaited[id(pending)] = requests, pending, again, then

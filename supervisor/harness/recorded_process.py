@@ -69,8 +69,9 @@ def phase_of(state: WorkerState, readiness: Readiness) -> HandshakePhase:
     """Returns the phase of a worker. A worker that has been ready stays READY or SILENT, however it ends."""
     if readiness is not Readiness.NOT_YET:
         return HandshakePhase.READY if readiness is Readiness.SAID else HandshakePhase.SILENT
-    early = {WorkerState.SPAWNED: HandshakePhase.WAITING, WorkerState.GREETED: HandshakePhase.GREETED}
-    return early.get(state, HandshakePhase.FAILED)
+    if state.is_awaited:
+        return HandshakePhase.WAITING
+    return HandshakePhase.GREETED if state is WorkerState.GREETED else HandshakePhase.FAILED
 
 
 class RecordedLine(NamedTuple):
