@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from supervisor.accounting.account import Account
 from supervisor.extension.handover import Handover
 from supervisor.extension.lifecycle import BEST_FIRST, WorkerState
-from supervisor.extension.program_worker import OnlyItsProgramError
+from supervisor.extension.program_worker import RestartedElsewhereError
 from wire.control import ReloadOutcome
 
 if TYPE_CHECKING:
@@ -208,9 +208,9 @@ class Extension:
 
     def restart(self) -> None:
         """Stops the workers of the current generation gracefully and starts new ones, whatever the workers' states.
-        Raises `OnlyItsProgramError` for an extension of the embedding program."""
+        Raises `RestartedElsewhereError` for an extension of the embedding program, or of another host."""
         if self.found.link is not None:
-            raise OnlyItsProgramError
+            raise RestartedElsewhereError(self.found.link.restarted_by)
         self.handover.restarted()
         self._generation.restart()
 

@@ -7,13 +7,14 @@ start beside them. The workers of a draining generation finish their pending req
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from supervisor.accounting.limits import LOG_MB
 from supervisor.discovery import data_dir
 from supervisor.discovery.environment import session_environment
+from supervisor.extension.hosted_worker import HostedWorker
 from supervisor.extension.lifecycle import (
     BEST_FIRST,
     GenerationState,
@@ -29,6 +30,7 @@ from supervisor.extension.program_worker import ProgramWorker
 from supervisor.extension.restart import Decision, EndCause, RestartIn, StayDown, WorkerEnding, decide
 from supervisor.extension.slot import WorkerSlot
 from supervisor.extension.stalls import Heartbeat, StallHandler
+from supervisor.loop.host_link import HostLink
 from supervisor.process.stop_policy import StopStage
 from wire.dialects.base import Setup
 from wire.dialects.host_calls import STEERING
@@ -98,14 +100,9 @@ class Generation:
         self._stalls = StallHandler(loop, found.manifest, self.log)
         self.slots = [
             WorkerSlot(
-                loop,
-                self._new_worker(index),
-                host.shared_table,
-                host.tracker,
-                on_free=self._refill,
-                on_cleared=self._cleared,
-                adopted=self._adopted,
-            )
+                loop, self._new_worker(index), host.shared_table, host.tracker,
+                on_free=self._refill, on_cleared=self._cleared, adopted=self._adopted,
+            )  # fmt: skip
             for index in range(found.manifest.workers)
         ]
         self.lead = self.slots[0].worker
@@ -116,11 +113,13 @@ class Generation:
         """The registrations that every worker of this generation must make."""
 
     def _new_worker(self, index: int) -> Worker:
-        host, folder = self._host.info, str(self.found.folder)
         common = self._loop, self, self._dialect, self._setup
-        if (link := self.found.link) is not None:
-            return ProgramWorker(*common, link, host=host, folder=folder, index=index)
-        return ProcessWorker(*common, host=host, folder=folder, index=index)
+        told: Any = {"host": self._host.info, "folder": str(self.found.folder), "index": index}
+        if (link := self.found.link) is None:
+            return ProcessWorker(*common, **told)
+        return (
+            HostedWorker(*common, link, **told) if isinstance(link, HostLink) else ProgramWorker(*common, link, **told)
+        )
 
     @property
     def workers(self) -> list[Worker]:
@@ -138,6 +137,9 @@ class Generation:
 
     def start(self, env: Mapping[str, str], data: Path | None) -> None:
         """Starts all workers. `data` is the folder that contains the data folders of all extensions."""
+        if self.found.link is not None and self.found.link.is_hosted:
+            self._start(self.slots[0])  # its host has its log and its data
+            return
         self.log.add(f"starting {self.name} {self.manifest.version or ''}".rstrip())
         if self.log.error is not None and not self.log.lacks_descriptors:
             self.notices.log_failed(self.log.error)
@@ -156,8 +158,8 @@ class Generation:
             self._start(slot, refusal)
 
     def prepare_idle(self, failure: str, before: Generation) -> None:
-        """Starts nothing until a user asks for a restart. The workers then get the environment and the data folder of
-        the generation `before`. Until then requests fail with `failure`."""
+        """Starts nothing until a user asks for a restart; the workers then get what those of `before` had. Until then
+        requests fail with `failure`."""
         self._env, self.data_dir = before._env, before.data_dir
         for worker in self.workers:
             worker.stay_down(failure)

@@ -18,14 +18,10 @@ if TYPE_CHECKING:
     from wire.dialects.base import Dialect, HostInfo, Setup
 
 HOST_STOPS = "the host stops"
-ONLY_ITS_PROGRAM = "it lives in the client program, and only that program can restart it"
 
 
-class OnlyItsProgramError(Exception):
-    """Raised for a restart of an extension that only its program can start."""
-
-    def __init__(self) -> None:
-        super().__init__(ONLY_ITS_PROGRAM)
+class RestartedElsewhereError(Exception):
+    """Raised for a restart of an extension that this host does not start; the text says who does."""
 
 
 class ProgramWorker(Worker):
