@@ -100,8 +100,13 @@ class Generation:
         self._stalls = StallHandler(loop, found.manifest, self.log)
         self.slots = [
             WorkerSlot(
-                loop, self._new_worker(index), host.shared_table, host.tracker,
-                on_free=self._refill, on_cleared=self._cleared, adopted=self._adopted,
+                loop,
+                self._new_worker(index),
+                host.shared_table,
+                host.tracker,
+                on_free=self._refill,
+                on_cleared=self._cleared,
+                adopted=self._adopted,
             )  # fmt: skip
             for index in range(found.manifest.workers)
         ]
