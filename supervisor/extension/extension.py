@@ -206,6 +206,10 @@ class Extension:
         contains the data folders of all extensions; with None the extension's own folder is its data folder."""
         self._generation.start(env, data)
 
+    def add_worker(self) -> None:
+        """Starts one more worker of the current generation."""
+        self._generation.add_worker()
+
     def restart(self) -> None:
         """Stops the workers of the current generation gracefully and starts new ones, whatever the workers' states.
         Raises `RestartedElsewhereError` for an extension of the embedding program, or of another host."""

@@ -96,26 +96,25 @@ class Generation:
         self._on_failed = on_failed
         self._on_drained = on_drained
         self._env: dict[str, str] = {}
-        self._retired = False
-        self._stalls = StallHandler(loop, found.manifest, self.log)
-        self.slots = [
-            WorkerSlot(
-                loop,
-                self._new_worker(index),
-                host.shared_table,
-                host.tracker,
-                on_free=self._refill,
-                on_cleared=self._cleared,
-                adopted=self._adopted,
-            )  # fmt: skip
-            for index in range(found.manifest.workers)
-        ]
+        self._retired, self._stalls = False, StallHandler(loop, found.manifest, self.log)
+        self.slots = [self._new_slot(index) for index in range(found.manifest.workers)]
         self.lead = self.slots[0].worker
         """The worker that gets verdict requests and events."""
         self.registry = self.lead.registry
         """The registrations of the lead; while no worker is ready, the registrations of the last ready lead."""
         self._agreed = self.lead.registry
         """The registrations that every worker of this generation must make."""
+
+    def _new_slot(self, index: int) -> WorkerSlot:
+        return WorkerSlot(
+            self._loop, self._new_worker(index), self._host.shared_table, self._host.tracker,
+            on_free=self._refill, on_cleared=self._cleared, adopted=self._adopted,
+        )  # fmt: skip
+
+    def add_worker(self) -> None:
+        """Starts one more worker beside the others."""
+        self.slots.append(slot := self._new_slot(len(self.slots)))
+        self._start(slot, self.found.lasting_change)
 
     def _new_worker(self, index: int) -> Worker:
         common = self._loop, self, self._dialect, self._setup
@@ -129,10 +128,6 @@ class Generation:
     @property
     def workers(self) -> list[Worker]:
         return [slot.worker for slot in self.slots]
-
-    @property
-    def is_up(self) -> bool:
-        return any(worker.state.is_up for worker in self.workers)
 
     @property
     def hello_s(self) -> float:

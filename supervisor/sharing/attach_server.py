@@ -13,9 +13,10 @@ from supervisor.control.listener import Listener
 from supervisor.home.runtime_dir import ATTACH_SUFFIX
 from supervisor.sharing.attached_run import AttachedRun
 from supervisor.sharing.attachment import Attachment
+from supervisor.sharing.leased_extension import LeasedExtension
 from supervisor.sharing.offers import Offers
-from supervisor.sharing.served_extension import ServedExtension
 from supervisor.sharing.session_frames import SessionFrames
+from supervisor.sharing.shared_extension import SharedExtension
 from wire import attach
 from wire.attach import PROTOCOL
 from wire.dialects.base import RunSession
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
     from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.extension import Extension
-    from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop
+    from supervisor.sharing.served_extension import ServedExtension
     from supervisor.supervisor import Supervisor
     from wire.dialects.host_calls import HostCall
 
@@ -66,7 +67,7 @@ class AttachServer:
         self.served: dict[str, ServedExtension] = {}
         """The extensions that any run has taken so far, by name."""
         self._sessions: dict[str, AttachedRun] = {}
-        self._frames = SessionFrames(self._run_with)
+        self._frames = SessionFrames()
         self._numbers = 0
         self._salt = os.urandom(16).hex()
         supervisor.on_change.append(self._changed)
@@ -122,7 +123,8 @@ class AttachServer:
             return
         served = self.served.get(name)
         if served is None:
-            served = self.served[name] = ServedExtension(self._loop, extension)
+            kind = LeasedExtension if mode == "leased" else SharedExtension
+            served = self.served[name] = kind(self._loop, extension)
             self._frames.adopt(extension, served)
         run.hold(Attachment(run, served))
 
@@ -141,9 +143,6 @@ class AttachServer:
         self._listener.clients = len(self.runs)
         if self._sessions.get(run.session.id) is run:
             del self._sessions[run.session.id]
-
-    def _run_with(self, session_id: str) -> AttachedRun | None:
-        return self._sessions.get(session_id)
 
     # --- extensions ---------------------------------------------------------------------------------------------
 
@@ -165,25 +164,20 @@ class AttachServer:
         """Passes a call of a shared extension on to the run that it is for. Returns False if it is for no run."""
         if (served := self.served.get(extension.name)) is None:
             return False
+        worker = next((each for each in extension.all_workers if answer.is_of(each.channel.host_calls)), None)
         session_id, parent = getattr(call, "session_id", None), getattr(call, "parent", None)
+        if worker is None:
+            return False
+        asked = worker.requests.pending.get(parent or "")
         for attachment in served.runs.values():
-            for forwarded in attachment.open.values() if parent is not None else ():
-                if forwarded.pending is not None and _has_id(forwarded.worker, parent, forwarded.pending):
-                    if session_id in (None, attachment.run.session.id):
-                        attachment.called(call, answer, forwarded)
-                    else:
-                        answer.refuse("its session_id is not that of the call in parent_id")
-                    return True
-            if parent is None and session_id == attachment.run.session.id:
-                attachment.called(call, answer, None)
+            found = None if asked is None else next((x for x in attachment.open.values() if x.pending is asked), None)
+            if found is not None and session_id in (None, attachment.run.session.id):
+                attachment.called(call, answer, found)
                 return True
-        if session_id is not None:
-            answer.refuse(f"no run with the session {session_id[:80]!r} has this extension")
-            return True
-        return False
-
-
-def _has_id(worker: object, call_id: str | None, pending: Pending) -> bool:
-    """Whether the host knows this request by this id."""
-    requests = getattr(worker, "requests", None)
-    return requests is not None and requests.pending.get(call_id) is pending
+        if parent is None and (addressed := served.attachment_of(worker, session_id)) is not None:
+            addressed.called(call, answer, None)
+        elif session_id is not None:
+            answer.refuse(f"it has no such request of the session {session_id[:80]!r}")
+        else:
+            return False
+        return True

@@ -94,9 +94,9 @@ class Attachment:
                     answer.give(frames.ToolResult(key, frame.content, frame.is_error))
             case frames.PanelKey() | frames.PanelClosed() | frames.PanelResize():
                 force_setattr(frame, "session_id", self.run.session.id)
-                self.served.panel(frame)
+                self.served.panel(self, frame)
             case frames.Ping(id=ping):
-                self.served.ping(partial(self.say, frames.Pong(ping)))
+                self.served.ping(self, partial(self.say, frames.Pong(ping)))
             case frames.Shutdown():
                 self.run.leave(self)
             case _:

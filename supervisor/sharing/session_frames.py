@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from supervisor.extension.extension import Extension
     from supervisor.extension.worker import Worker
-    from supervisor.sharing.attached_run import AttachedRun
     from supervisor.sharing.served_extension import ServedExtension
 
 KINDS = (
@@ -27,38 +26,32 @@ KINDS = (
 
 
 class SessionFrames:
-    """`run_with` returns the attached run with a session, or None."""
+    """Reads the sessions of such frames. Each worker is adopted once, after its hello."""
 
-    def __init__(self, run_with: Callable[[str], AttachedRun | None]) -> None:
-        self._run_with = run_with
+    def __init__(self) -> None:
         self._adopted: dict[int, Worker] = {}
 
     def adopt(self, extension: Extension, served: ServedExtension) -> None:
         """Reads the session of the frames of all workers of an extension from now on."""
-        for worker in extension.all_workers:
-            if worker.said_hello is None or self._adopted.get(id(worker)) is worker:
-                continue
-            self._adopted[id(worker)] = worker
-            handlers = worker.channel.handlers
-            for kind in KINDS:
-                handlers[kind] = partial(self._handle, served, extension, handlers[kind])
-        alive = {id(worker) for worker in extension.all_workers}
-        others = [key for key, worker in self._adopted.items() if key not in alive and not worker.state.is_up]
-        for key in others:
-            del self._adopted[key]
+        workers = extension.all_workers
+        for worker in workers:
+            if worker.said_hello is not None and self._adopted.get(id(worker)) is not worker:
+                self._adopted[id(worker)] = worker
+                handlers = worker.channel.handlers
+                for kind in KINDS:
+                    handlers[kind] = partial(_handle, served, worker, handlers[kind])
+        for key, worker in list(self._adopted.items()):
+            if worker not in workers and not worker.is_running:
+                del self._adopted[key]
 
-    def _handle(
-        self, served: ServedExtension, extension: Extension, otherwise: Callable[..., None], frame: Any
-    ) -> None:
-        if frame.session_id is None:
-            otherwise(frame)
-            return
-        run = self._run_with(frame.session_id)
-        attachment = None if run is None else run.taken.get(served.name)
-        if attachment is None:
-            what, session = frame.__struct_config__.tag, frame.session_id[:80]
-            said = f"sends {what} for the session {session!r}, whose run does not have this extension"
-            extension.notices.warn("session", f"{said}; dropped")
-            return
+
+def _handle(served: ServedExtension, worker: Worker, otherwise: Callable[..., None], frame: Any) -> None:
+    session_id = frame.session_id
+    if (attachment := served.attachment_of(worker, session_id)) is not None:
         force_setattr(frame, "session_id", None)
         attachment.say(frame)
+    elif session_id is None:
+        otherwise(frame)
+    else:
+        said = f"sends {frame.__struct_config__.tag} for the session {session_id[:80]!r}, which does not have it"
+        served.extension.notices.warn("session", f"{said}; dropped")
