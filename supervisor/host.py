@@ -31,8 +31,10 @@ from supervisor.monitoring.definition_sizes import sizes_keeper
 from supervisor.preload import preload, preload_dialects
 from supervisor.reload.reloader import Reloader
 from supervisor.reload.watch_mode import mcp_files, parents_of, watch
+from supervisor.sharing.attach_server import AttachServer
 from supervisor.supervisor import Supervisor
 from wire.dialects.base import HostInfo
+from wire.suggestions import no_such
 from wire.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -115,6 +117,7 @@ class Host:
         kind: HostKind = "host",
         consent: Consent | None = None,
         watch_files: bool = False,
+        share: Iterable[str] = (),
     ) -> None:
         self.loop = Loop()
         self.phase = HostPhase.NEW
@@ -182,6 +185,14 @@ class Host:
             runtime_dir=folder,
             on_stop=lambda: self.request_stop("zot stop"),
         )
+        self._share = tuple(share)
+        self.attach: AttachServer | None = None
+        """Serves runs that attach; None for another kind than `host`."""
+        if kind == "host":
+            self.attach = AttachServer(
+                self.loop, self.supervisor, version=version, cwd=self.cwd, folder=folder,
+                shared=(*self._share, *self._config.share),
+            )  # fmt: skip
 
     # --- from start to end --------------------------------------------------------------------------------
 
@@ -204,6 +215,11 @@ class Host:
             raise CannotServeError(trouble)
         self.phase = HostPhase.SERVING
         discovery = finish(self._discover())
+        names = [each.manifest.name for each in discovery.found]
+        if unknown := [name for name in self._share if all(name not in each.names for each in discovery.found)]:
+            raise CannotServeError(f"--share {unknown[0]}: {no_such('extension', unknown[0], names)}")
+        if self.attach is not None and (trouble := self.attach.start()) is not None:
+            raise CannotServeError(trouble)
         count = len(discovery.found)
         serving = f"{counted(count, 'extension')}; to stop: Ctrl-C, or zot stop {os.getpid()}"
         self.tell(HostEvent("serving", serving, fields={"pid": os.getpid(), "socket": str(self.control.path)}))
@@ -262,6 +278,8 @@ class Host:
                 self.phase = HostPhase.STOPPED
             if self._stats_file is not None:
                 self._stats_file.close()
+            if self.attach is not None:
+                self.attach.close()
             self.control.close()
 
     def close(self) -> None:
@@ -299,6 +317,8 @@ class Host:
 
     def _on_notice(self, extension: Extension, kind: NoticeKind, message: str) -> None:
         self.control.notice(extension.name, kind, message)
+        if self.attach is not None:
+            self.attach.notice(extension.name, kind, message)
         if self._stats_file is not None:
             self._stats_file.notice(extension, kind, message)
         level = level_of_notice(kind)

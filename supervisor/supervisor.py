@@ -126,6 +126,10 @@ class Supervisor:
         """The file of `write_stats`, if it has a timeline. It gets each verdict."""
         self.on_sample: list[Callable[[], None]] = []
         """Called after each sample."""
+        self.on_change: list[Callable[[Extension], None]] = []
+        """Called when the state or the registrations of an extension may have changed."""
+        self.calls_for_runs: Callable[[Extension, HostCall, HostCallAnswer], bool] = lambda *_: False
+        """Takes the calls that an extension makes for a run that is attached to this host; returns False for others."""
         self.sampler = Sampler(
             loop, self.extensions, self._processes.adopted, self._processes.table.has_all_orphans, self.on_sample
         )
@@ -225,7 +229,7 @@ class Supervisor:
             has_panel=partial(self.panels.has_panel, extension),
             claims=partial(self._claims.judge, extension),
             activated=partial(self.registrations.activate, extension),
-            called=partial(self.calls_by_extensions.take, extension),
+            called=partial(self._called, extension),
             adopted=lambda table, start: self._processes.adopted(table, extension.name, start),
         )
 
@@ -236,6 +240,12 @@ class Supervisor:
         self.sampler.hurry()
         self.panels.prune()
         self.observers.tell_start(extension)
+        for callback in self.on_change:
+            callback(extension)
+
+    def _called(self, extension: Extension, call: HostCall, answer: HostCallAnswer) -> None:
+        if not self.calls_for_runs(extension, call, answer):
+            self.calls_by_extensions.take(extension, call, answer)
 
     def _replaced(self, extension: Extension) -> None:
         self._sort()

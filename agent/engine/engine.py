@@ -15,6 +15,7 @@ from agent.engine.host_calls.answers import HostCalls
 from agent.engine.host_calls.own_tools import AgentTools
 from agent.engine.host_calls.session_reloads import SessionReloads
 from agent.engine.host_calls.workspace import SessionWorkspace
+from agent.engine.hosted_extensions import HostedExtensions
 from agent.engine.prompt_result import PromptResult
 from agent.engine.session import EngineSession
 from agent.model import catalogue, thinking_levels
@@ -29,6 +30,7 @@ from agent.run.steer_queue import SteerQueue
 from agent.run.summarizer import CompactionResult, Summarizer
 from agent.run.turn.model_call import ModelCalls
 from agent.tools.toolbox import Toolbox
+from supervisor.sharing.find_host import NoHostError
 from wire import events, frames
 from wire.dialects.base import HostInfo
 from wire.dialects.host_calls import ToolInfo
@@ -75,6 +77,7 @@ class Engine:
     ) -> None:
         """`session`: the session to resume; None for a new one."""
         self._options = options
+        self.version = version
         self._event_writer = event_writer
         self._notices = notices
         self._say: Callable[[str], None] = lambda line: notices.say(f"zot: {line}")
@@ -117,6 +120,7 @@ class Engine:
             on_show=on_show,
             on_host_call=self.host_calls.take,
         )
+        self.hosted = HostedExtensions(loop, options, self.supervisor, self._say)
         self._hooks = SessionHooks(self.supervisor, "startup" if self.session.resumed is msgspec.UNSET else "resume")
         self._strict = starting.strict_admission(options)
         self.reloader = starting.make_reloader(options, self.supervisor, self._strict)
@@ -317,6 +321,7 @@ class Engine:
         others = [*self._provided.stoppables(), *self.toolbox.stoppables()]
         wanted_all = self._needs_all_extensions
         self.supervisor.stop(others, at_once=at_once, wanted_all=wanted_all, reason=self._end_reason)
+        self.hosted.close()
 
     def kill_now(self) -> None:
         """Sends SIGKILL to the extensions and the tools, without asking."""
@@ -348,6 +353,11 @@ class Engine:
             return PromptResult(provider.status, provider.reason)
         found = starting.find_extensions(self._options, self._strict)
         self._skipped = found.discovery.skipped
+        try:
+            found = found.with_found(self.hosted.divide(found.discovery.found, self.version))
+        except NoHostError as error:
+            self._begin()
+            return PromptResult(Status.REQUIRED_EXTENSION, str(error))
         if command is not None:
             self.supervisor.restarts.hold()
         self.supervisor.prepare()

@@ -56,6 +56,10 @@ class Findings(msgspec.Struct, frozen=True):
     discovery: Discovery
     options: Options
 
+    def with_found(self, found: tuple[FoundExtension, ...]) -> Findings:
+        """The same with these extensions to start."""
+        return msgspec.structs.replace(self, discovery=msgspec.structs.replace(self.discovery, found=found))
+
     @property
     def missing(self) -> str | None:
         """Names a required extension that may not be started, and says why; None if there is none."""

@@ -90,6 +90,7 @@ def make_host(flags: Mapping[str, Any], kind: HostKind = "host") -> Host:
             kind=kind,
             consent=consent,
             watch_files=flags["watch"],
+            share=tuple(flags.get("share") or ()),
         )
     except (ConfigError, StatsFileError) as error:
         raise CommandLineError(str(error)) from None

@@ -12,7 +12,7 @@ from wire.dialects.table import find_dialect
 from wire.text import valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from supervisor.extension.extension import Extension
     from wire.dialects.base import HostInfo
@@ -26,6 +26,8 @@ class Observers:
         self.session_id = valid_text(host.session_id) or os.urandom(8).hex()
         self._extensions = extensions
         self._cwd = valid_text(host.cwd)
+        self.on_switch: list[Callable[[str], None]] = []
+        """Called with the id of the next session, between the end of the one and the start of the other."""
         self._sequence = 0
         self._has_begun = False
 
@@ -68,6 +70,8 @@ class Observers:
                 if "session_end" in extension.observes and not dialect.is_reloaded_with_session:
                     extension.tell(ended, everyone=True)
         self.session_id = valid_text(session_id)
+        for callback in self.on_switch:
+            callback(self.session_id)
         for extension in self._extensions:
             for worker in extension.workers:
                 worker.knows_session = False

@@ -51,6 +51,7 @@ class ControlConnection:
         on_gone: Callable[[str], None],
         is_idle: Callable[[], bool],
         line_limit: int = DEFAULT_FRAME_LIMIT,
+        stuck_s: float = STUCK_S,
     ) -> None:
         sock.setblocking(False)
         self._loop = loop
@@ -58,6 +59,7 @@ class ControlConnection:
         self._on_line = on_line
         self._on_gone = on_gone
         self._is_idle = is_idle
+        self._stuck_s = stuck_s
         self._splitter = LineSplitter(line_limit)
         self._lines: deque[Line | Oversize] = deque()
         self.outbox = Outbox()
@@ -175,13 +177,13 @@ class ControlConnection:
             self._stuck.cancel()
             self._stuck = None
         if self.outbox.queued and self._stuck is None:
-            self._stuck = self._loop.call_later(STUCK_S, self._give_up)
+            self._stuck = self._loop.call_later(self._stuck_s, self._give_up)
         return True
 
     def _give_up(self) -> None:
         self._stuck = None
         if self.is_open:
-            self._lose(f"it has read nothing for {STUCK_S:g} s while {self.outbox.queued} bytes wait for it")
+            self._lose(f"it has read nothing for {self._stuck_s:g} s while {self.outbox.queued} bytes wait for it")
 
     def _watch(self) -> None:
         if self.is_open:

@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from supervisor import queries
 from supervisor.control.session import OpenRequest
-from supervisor.extension.program_worker import OnlyItsProgramError
+from supervisor.extension.program_worker import RestartedElsewhereError
 from supervisor.loop.loop import Timestamp
 from wire import control, frames
 from wire.dialects.base import EVENTS, HOOK_POINTS
@@ -170,7 +170,7 @@ class ControlRequests:
             raise RequestRefusedError(STOPPING)
         try:
             self._supervisor.restart(request.name)
-        except OnlyItsProgramError as error:
+        except RestartedElsewhereError as error:
             raise RequestRefusedError(f"extension {request.name}: {error}") from None
 
     def _reload(self, client: ControlSession, request: control.Reload) -> None:

@@ -6,16 +6,15 @@ disconnects or does not read is dropped, and its requests are cancelled.
 
 from __future__ import annotations
 
-import errno
-import os
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from supervisor.control import unix_socket
+from supervisor.control.listener import Listener
 from supervisor.control.requests import ControlRequests
 from supervisor.control.session import ControlSession
-from supervisor.process import fd_limit
+from supervisor.home.runtime_dir import SUFFIX
 from wire import control
 from wire.events import encode
 from wire.text import valid_text
@@ -32,11 +31,8 @@ if TYPE_CHECKING:
     from wire.stats import HostKind
 
 CLIENTS_LIMIT = 64
-ACCEPTED_PER_PASS = 16
 CHANGE_S = 0.1
 """Seconds in which all changes of registrations are one line."""
-ACCEPT_AGAIN_S = 1.0
-"""Seconds until the host accepts new clients again after it ran out of descriptors."""
 
 
 class ControlServer:
@@ -59,16 +55,11 @@ class ControlServer:
         on_stop: Callable[[], None],
         peer_uid: Callable[[socket.socket], int | None] = unix_socket.peer_uid,
     ) -> None:
-        self.path: Path | None = None
-        """The path of the socket while the server listens, else None."""
         self._handler = ControlRequests(
             loop, supervisor, reloader, kind=kind, version=version, cwd=cwd, on_stop=on_stop
         )
         self._loop = loop
-        self._folder = runtime_dir
-        self._peer_uid = peer_uid
-        self._listener: socket.socket | None = None
-        self._made = (0, 0)
+        self._listener = Listener(loop, runtime_dir, SUFFIX, CLIENTS_LIMIT, self._welcome, peer_uid)
         self._clients: set[ControlSession] = set()
         self._change: Timer | None = None
         supervisor.registrations.on_change.append(self._registrations_changed)
@@ -76,15 +67,12 @@ class ControlServer:
 
     def start(self) -> str | None:
         """Begins to listen. Returns None, or a line for the user that says why the host cannot listen."""
-        try:
-            listener, path = unix_socket.listen(self._folder, os.getpid())
-            found = os.lstat(path)
-        except OSError as error:
-            return f"no control socket: {error}"
-        self._listener, self.path = listener, path
-        self._made = (found.st_dev, found.st_ino)
-        self._loop.watch(self, read=True)
-        return None
+        return self._listener.start()
+
+    @property
+    def path(self) -> Path | None:
+        """The path of the socket while the server listens, else None."""
+        return self._listener.path
 
     @property
     def clients(self) -> int:
@@ -126,48 +114,15 @@ class ControlServer:
         """Disconnects all clients and removes the socket."""
         for client in list(self._clients):
             client.drop("the host has stopped")
-        if self._listener is not None and self.path is not None:
-            self._loop.watch(self)
-            unix_socket.remove_own(self.path, self._listener, self._made)
-            self._listener = self.path = None
-
-    # --- new clients --------------------------------------------------------------------------------------
-
-    def fileno(self) -> int:
-        return -1 if self._listener is None else self._listener.fileno()
-
-    def on_readable(self, budget: int) -> None:  # noqa: ARG002
-        for _ in range(ACCEPTED_PER_PASS):
-            if self._listener is None:
-                return
-            try:
-                sock, _ = self._listener.accept()
-            except (BlockingIOError, ConnectionAbortedError):
-                return
-            except OSError as error:
-                if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
-                    self._loop.watch(self)
-                    self._loop.call_later(ACCEPT_AGAIN_S, self._accept_again)
-                return
-            self._welcome(sock)
-
-    def on_writable(self) -> None:
-        pass
-
-    def _accept_again(self) -> None:
-        if self._listener is not None:
-            self._loop.watch(self, read=True)
+        self._listener.close()
 
     def _welcome(self, sock: socket.socket) -> None:
-        uid, own = self._peer_uid(sock), os.geteuid()
-        if uid is not None and uid != own:
-            _refuse(sock, f"this host belongs to user {own}, and serves no other user")
-        elif len(self._clients) >= CLIENTS_LIMIT:
-            _refuse(sock, f"this host has {CLIENTS_LIMIT} clients, the maximum; try again later")
-        elif sock.fileno() >= fd_limit.first_of_host():
-            _refuse(sock, f"this host has hardly any descriptor left ({fd_limit.advice()}); try again later")
-        else:
-            self._clients.add(ControlSession(self._loop, sock, self._handler, self._clients.discard))
+        self._clients.add(ControlSession(self._loop, sock, self._handler, self._gone))
+        self._listener.clients = len(self._clients)
+
+    def _gone(self, client: ControlSession) -> None:
+        self._clients.discard(client)
+        self._listener.clients = len(self._clients)
 
 
 class _Notice(msgspec.Struct, tag_field="type", tag="extension"):
@@ -176,12 +131,3 @@ class _Notice(msgspec.Struct, tag_field="type", tag="extension"):
     extension: str
     event: str
     message: str
-
-
-def _refuse(sock: socket.socket, reason: str) -> None:
-    with sock:
-        sock.setblocking(False)
-        try:
-            sock.send(control.encode(control.ErrorReply(reason)))
-        except OSError:
-            pass  # the client has gone already

@@ -28,13 +28,13 @@ RETRY_S = 0.02
 _OWN_DESCRIPTORS = "/proc/self/fd"
 
 
-def listen(folder: Path, pid: int) -> tuple[socket.socket, Path]:
-    """Returns a listening socket at `folder/<pid>.sock`, mode 0600. The socket gets this name only after it listens, so
-    that a client that finds it can connect. Sockets of hosts that have ended are removed. Raises `OSError` with a text
-    for the user."""
+def listen(folder: Path, pid: int, suffix: str = runtime_dir.SUFFIX) -> tuple[socket.socket, Path]:
+    """Returns a listening socket at `folder/<pid><suffix>`, mode 0600. The socket gets this name only after it listens,
+    so that a client that finds it can connect. Sockets of hosts that have ended are removed. Raises `OSError` with a
+    text for the user."""
     runtime_dir.prepare(folder)
     sweep(folder)
-    path = runtime_dir.socket_of(folder, pid)
+    path = runtime_dir.socket_of(folder, pid, suffix)
     if has_listener(path):
         raise OSError(f"another host listens on {path} already; set XDG_RUNTIME_DIR to another folder")
     temporary = runtime_dir.temporary_path(folder, pid)
@@ -57,7 +57,7 @@ def listen(folder: Path, pid: int) -> tuple[socket.socket, Path]:
 
 def sweep(folder: Path) -> None:
     """Removes the sockets of hosts that have ended. A socket whose pid is in use again stays; `connect` removes it."""
-    for pid, path in runtime_dir.sockets_in(folder):
+    for pid, path in (*runtime_dir.sockets_in(folder), *runtime_dir.sockets_in(folder, runtime_dir.ATTACH_SUFFIX)):
         # A host in another container has a pid that is not alive here, but it listens.
         if not runtime_dir.is_alive(pid) and not has_listener(path):
             _remove(path)

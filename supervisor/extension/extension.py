@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from supervisor.accounting.account import Account
 from supervisor.extension.handover import Handover
 from supervisor.extension.lifecycle import BEST_FIRST, WorkerState
-from supervisor.extension.program_worker import OnlyItsProgramError
+from supervisor.extension.program_worker import RestartedElsewhereError
 from wire.control import ReloadOutcome
 
 if TYPE_CHECKING:
@@ -206,11 +206,15 @@ class Extension:
         contains the data folders of all extensions; with None the extension's own folder is its data folder."""
         self._generation.start(env, data)
 
+    def add_worker(self) -> None:
+        """Starts one more worker of the current generation."""
+        self._generation.add_worker()
+
     def restart(self) -> None:
         """Stops the workers of the current generation gracefully and starts new ones, whatever the workers' states.
-        Raises `OnlyItsProgramError` for an extension of the embedding program."""
+        Raises `RestartedElsewhereError` for an extension of the embedding program, or of another host."""
         if self.found.link is not None:
-            raise OnlyItsProgramError
+            raise RestartedElsewhereError(self.found.link.restarted_by)
         self.handover.restarted()
         self._generation.restart()
 

@@ -7,13 +7,14 @@ start beside them. The workers of a draining generation finish their pending req
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from supervisor.accounting.limits import LOG_MB
 from supervisor.discovery import data_dir
 from supervisor.discovery.environment import session_environment
+from supervisor.extension.hosted_worker import HostedWorker
 from supervisor.extension.lazy.lazy_start import HOST_STOPS, LazyStart
 from supervisor.extension.lazy.lazy_worker import LazyWorker
 from supervisor.extension.lifecycle import (
@@ -31,6 +32,7 @@ from supervisor.extension.program_worker import ProgramWorker
 from supervisor.extension.restart import Decision, EndCause, RestartIn, StayDown, WorkerEnding, decide
 from supervisor.extension.slot import WorkerSlot
 from supervisor.extension.stalls import Heartbeat, StallHandler
+from supervisor.loop.host_link import HostLink
 from wire.dialects.base import Setup
 from wire.dialects.host_calls import STEERING
 from wire.dialects.table import find_dialect
@@ -96,16 +98,9 @@ class Generation:
         self._on_failed = on_failed
         self._on_drained = on_drained
         self._env: dict[str, str] = {}
-        self._retired = False
-        self._stalls = StallHandler(loop, found.manifest, self.log)
+        self._retired, self._stalls = False, StallHandler(loop, found.manifest, self.log)
         self.lazy = LazyStart(host, self, start=self._start, has_panel=sink.has_panel, rest=partial(owner.rest, self))
-        self.slots = [
-            WorkerSlot(
-                loop, self._new_worker(index), host.shared_table, host.tracker,
-                on_free=self._refill, on_cleared=self._cleared, adopted=self._adopted,
-            )
-            for index in range(found.manifest.workers)
-        ]  # fmt: skip
+        self.slots = [self._new_slot(index) for index in range(found.manifest.workers)]
         self.lead = self.slots[0].worker
         """The worker that gets verdict requests and events."""
         self.registry = self.lead.registry
@@ -113,22 +108,30 @@ class Generation:
         self._agreed = self.lead.registry
         """The registrations that every worker of this generation must make."""
 
+    def _new_slot(self, index: int) -> WorkerSlot:
+        return WorkerSlot(
+            self._loop, self._new_worker(index), self._host.shared_table, self._host.tracker,
+            on_free=self._refill, on_cleared=self._cleared, adopted=self._adopted,
+        )  # fmt: skip
+
+    def add_worker(self) -> None:
+        """Starts one more worker beside the others."""
+        self.slots.append(slot := self._new_slot(len(self.slots)))
+        self._start(slot, self.found.lasting_change)
+
     def _new_worker(self, index: int) -> Worker:
-        host, folder = self._host.info, str(self.found.folder)
         common = self._loop, self, self._dialect, self._setup
-        if (link := self.found.link) is not None:
-            return ProgramWorker(*common, link, host=host, folder=folder, index=index)
-        if self.manifest.start == "lazy":
-            return LazyWorker(*common, self.lazy, host=host, folder=folder, index=index)
-        return ProcessWorker(*common, host=host, folder=folder, index=index)
+        told: Any = {"host": self._host.info, "folder": str(self.found.folder), "index": index}
+        if (link := self.found.link) is None:
+            is_lazy = self.manifest.start == "lazy"
+            return LazyWorker(*common, self.lazy, **told) if is_lazy else ProcessWorker(*common, **told)
+        if isinstance(link, HostLink):
+            return HostedWorker(*common, link, **told)
+        return ProgramWorker(*common, link, **told)
 
     @property
     def workers(self) -> list[Worker]:
         return [slot.worker for slot in self.slots]
-
-    @property
-    def is_up(self) -> bool:
-        return any(worker.state.is_up for worker in self.workers)
 
     @property
     def hello_s(self) -> float:
@@ -138,6 +141,9 @@ class Generation:
 
     def start(self, env: Mapping[str, str], data: Path | None) -> None:
         """Starts all workers. `data` is the folder that contains the data folders of all extensions."""
+        if self.found.link is not None and self.found.link.is_hosted:
+            self._start(self.slots[0])  # its host has its log and its data
+            return
         self.log.add(f"starting {self.name} {self.manifest.version or ''}".rstrip())
         if self.log.error is not None and not self.log.lacks_descriptors:
             self.notices.log_failed(self.log.error)
@@ -161,8 +167,8 @@ class Generation:
             self._start(slot, refusal)
 
     def prepare_idle(self, failure: str, before: Generation) -> None:
-        """Starts nothing until a user asks for a restart. The workers then get the environment and the data folder of
-        the generation `before`. Until then requests fail with `failure`; with an empty one they wake the workers."""
+        """Starts nothing until a user asks for a restart; the workers then get what those of `before` had. Until then
+        requests fail with `failure`; with an empty one they wake the workers."""
         self._env, self.data_dir = before._env, before.data_dir
         if not failure:
             self.lazy.follow(before.lazy)
@@ -206,8 +212,7 @@ class Generation:
             self.notices.tell("started", "ready")
 
     def registered(self, worker: Worker) -> None:
-        if worker.state is WorkerState.READY:
-            self.lazy.changed()
+        self.lazy.registered(worker)
         if self.state is not GenerationState.CURRENT:
             return
         if worker.state.is_up and not self.lead.state.is_up:

@@ -160,7 +160,7 @@ class Handover:
 
     def _tell_of_failure(self, reason: str) -> None:
         current = self.current
-        then = "the running version stays" if current.is_up else "it stays down"
+        then = "the running version stays" if current.lead.state.is_up else "it stays down"
         current.log.add(f"{RELOAD_FAILED}{reason}")
         current.notices.tell("warning", RELOAD_FAILED + reason, f"; {then} (log: {current.log.path})")
 

@@ -70,6 +70,10 @@ class Trigger(Enum):
     """A next worker will be started."""
     ABANDONED = "abandoned"
     """No next worker will be started after all."""
+    LOST = "lost"
+    """Its process has ended in another host, which starts the next one."""
+    FOUND = "found"
+    """The next process is up in that host."""
     UNUSED = "unused"
     """No process will be started for it."""
 
@@ -96,6 +100,9 @@ _WORKER_TRANSITIONS: dict[tuple[WorkerState, Trigger], WorkerState] = {
     (WorkerState.FAILED, Trigger.RETRY): WorkerState.BACKOFF,
     (WorkerState.EXITED, Trigger.RETRY): WorkerState.BACKOFF,
     (WorkerState.BACKOFF, Trigger.ABANDONED): WorkerState.FAILED,
+    (WorkerState.GREETED, Trigger.LOST): WorkerState.BACKOFF,
+    (WorkerState.READY, Trigger.LOST): WorkerState.BACKOFF,
+    (WorkerState.BACKOFF, Trigger.FOUND): WorkerState.READY,
     (WorkerState.SPAWNED, Trigger.UNUSED): WorkerState.EXITED,
 }
 

@@ -12,20 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from supervisor.extension.restart import EndCause
-    from supervisor.extension.worker import WorkerOwner
+    from supervisor.extension.worker_owner import WorkerOwner
     from supervisor.loop.link import Link
     from supervisor.loop.loop import Loop
     from wire.dialects.base import Dialect, HostInfo, Setup
 
 HOST_STOPS = "the host stops"
-ONLY_ITS_PROGRAM = "it lives in the client program, and only that program can restart it"
 
 
-class OnlyItsProgramError(Exception):
-    """Raised for a restart of an extension that only its program can start."""
-
-    def __init__(self) -> None:
-        super().__init__(ONLY_ITS_PROGRAM)
+class RestartedElsewhereError(Exception):
+    """Raised for a restart of an extension that this host does not start; the text says who does."""
 
 
 class ProgramWorker(Worker):

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SUFFIX = ".sock"
+"""The ending of control sockets."""
+ATTACH_SUFFIX = ".attach"
+"""The ending of the sockets by which runs attach to a host."""
 
 
 class UnusableError(OSError):
@@ -63,17 +66,17 @@ def prepare(folder: Path) -> None:
         raise UnusableError(f"cannot make {folder}: {error.strerror}; set XDG_RUNTIME_DIR or ZOT_HOME") from None
 
 
-def socket_of(folder: Path, pid: int) -> Path:
+def socket_of(folder: Path, pid: int, suffix: str = SUFFIX) -> Path:
     """Returns the path of the socket of the host `pid`."""
-    return folder / f"{pid}{SUFFIX}"
+    return folder / f"{pid}{suffix}"
 
 
-def sockets_in(folder: Path) -> list[tuple[int, Path]]:
+def sockets_in(folder: Path, suffix: str = SUFFIX) -> list[tuple[int, Path]]:
     """Returns pid and path of each socket, lowest pid first. Looks only at file names: the host may be gone."""
     return sorted(
-        (int(name.removesuffix(SUFFIX)), folder / name)
+        (int(name.removesuffix(suffix)), folder / name)
         for name in _names(folder)
-        if name.endswith(SUFFIX) and name.removesuffix(SUFFIX).isdecimal()
+        if name.endswith(suffix) and name.removesuffix(suffix).isdecimal()
     )
 
 

@@ -39,6 +39,8 @@ class Pending(msgspec.Struct, eq=False):
     """Time of its last progress report; None if progress does not move the deadline."""
     call: Any = None
     """The `ToolCallInFlight` that waits for it; None if none does."""
+    session: str | None = None
+    """The session for which it is asked, if the extension serves several: an answer that names another is ignored."""
     what: str | None = None
     """The tool, or the command with its slash; None for a verdict. For a tool or a command the extension is told when
     the caller stops waiting."""

@@ -175,6 +175,15 @@ class Registry:
                 others = len(unknown) - UNKNOWN_NAMED
                 self._warn(f"{UNKNOWN_EVENT} {deed}", f"{deed} {others:,} more events that this host {what}")
 
+    def clear(self) -> None:
+        """Removes all registrations: others follow in their place."""
+        self.tools.clear()
+        self.commands.clear()
+        self.observes.clear()
+        self.guards.clear()
+        self._sizes.clear()
+        self.instructions = ""
+
     def snapshot(self) -> Registry:
         """Returns a copy that later registrations do not change."""
         copied = copy(self)

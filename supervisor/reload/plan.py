@@ -17,7 +17,6 @@ import msgspec
 from msgspec.structs import replace
 
 from supervisor.discovery.found_extension import Scope
-from supervisor.extension.program_worker import ONLY_ITS_PROGRAM
 from wire.manifest import Manifest, ManifestError
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def plan_one(known: KnownExtension, read: Manifest | FoundExtension | ManifestEr
     read again from its file; or the fault."""
     name = known.found.manifest.name
     if known.found.link is not None:
-        return Keep(ONLY_ITS_PROGRAM)
+        return Keep(known.found.link.restarted_by)
     if isinstance(read, ManifestError):
         return Keep(str(read))
     if not isinstance(read, Manifest):

@@ -55,6 +55,15 @@ class HostInfo(msgspec.Struct, frozen=True):
     """A folder for notes and files of that session; "" if the host has none."""
 
 
+class RunSession(msgspec.Struct, frozen=True):
+    """The run for which a frame goes to an extension that serves several."""
+
+    id: str
+    """The id of its session."""
+    cwd: str
+    """The folder in which it works."""
+
+
 class Setup(msgspec.Struct, frozen=True):
     """The parameters of a new session."""
 
@@ -100,6 +109,8 @@ class GuardAnswer(msgspec.Struct, frozen=True, gc=False, tag="event_intercept_re
 
     id: str
     verdict: GuardVerdict
+    session_id: str | None = None
+    """The session that the answer names."""
 
 
 class Instructions(msgspec.Struct, frozen=True):
@@ -208,12 +219,12 @@ class DialectSession(Protocol):
     def reject(self, reason: str) -> bytes:
         """Answers a `Hello` that the host has not accepted; the process is then ended."""
 
-    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes:
-        """Calls a tool. `args` is JSON text; `tool_id` is the id of the call in events, or "" without events. Raises
-        `UnsendableError`."""
+    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None) -> bytes:
+        """Calls a tool. `args` is JSON text; `tool_id` is the id of the call in events, or "" without events; `run` is
+        the run that it is for, if the process serves several. Raises `UnsendableError`."""
 
-    def invoke(self, call_id: str, command: str, args: str) -> bytes:
-        """Runs a slash command. Raises `UnsendableError`."""
+    def invoke(self, call_id: str, command: str, args: str, run: RunSession | None = None) -> bytes:
+        """Runs a slash command. `run`: as with `call`. Raises `UnsendableError`."""
 
     def cancel(self, call_id: str, reason: str) -> bytes:
         """Cancels a call or a command: its answer is no longer needed."""

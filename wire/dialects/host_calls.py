@@ -40,6 +40,8 @@ class CallTool(msgspec.Struct, frozen=True):
     """JSON text."""
     parent: str | None = None
     """The id of the host's call for which the extension needs the result; None if it names none."""
+    session_id: str | None = None
+    """The session that it is for, from an extension that serves several."""
 
 
 class SendPrompt(msgspec.Struct, frozen=True):
@@ -50,6 +52,8 @@ class SendPrompt(msgspec.Struct, frozen=True):
     files: tuple[str, ...] = ()
     """Paths of attached files, absolute or relative to the agent's working folder. The agent reads them as its own
     tools do, under the same guards."""
+    session_id: str | None = None
+    """The session that it is for, from an extension that serves several."""
 
 
 class AbortPrompt(msgspec.Struct, frozen=True):

@@ -8,8 +8,9 @@ from __future__ import annotations
 from enum import Enum
 
 import msgspec
+from msgspec import UNSET, Raw
 
-from wire.frames import ErrorHandling, ModifiedResult  # noqa: TC001  (msgspec reads the annotations)
+from wire.frames import ErrorHandling, InterceptResponse, ModifiedResult
 
 
 class VerdictKind(Enum):
@@ -51,3 +52,24 @@ class GuardVerdict(msgspec.Struct, frozen=True):
 
 ALLOW = GuardVerdict(VerdictKind.ALLOW)
 """Allows the event and has no outputs. Code compares with it by identity."""
+
+
+def answer_frame(question: str, verdict: GuardVerdict) -> InterceptResponse:
+    """The frame with which a guard of zot's protocol gives this verdict on the question with this id."""
+    if verdict is ALLOW:
+        return InterceptResponse(question)
+    return InterceptResponse(
+        question,
+        block=verdict.kind is VerdictKind.DENY or None,
+        reason=verdict.reason or None,
+        modified_args=UNSET if verdict.modified_args is None else Raw(verdict.modified_args),
+        replace_text=verdict.replace_text,
+        modified_result=verdict.modified_result,
+        ask=verdict.kind is VerdictKind.ASK or None,
+        additional_context=verdict.additional_context or None,
+        error_handling=verdict.error_handling,
+        retry_count=verdict.retry_count if verdict.error_handling == "retry" else None,
+        notification=verdict.notification or None,
+        session_summary=verdict.session_summary or None,
+        system_prompt=verdict.system_prompt,
+    )

@@ -32,7 +32,7 @@ from wire.unknown_fields import SHOWN
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from wire.dialects.base import HostInfo, Message, PanelChange, Received, Setup
+    from wire.dialects.base import HostInfo, Message, PanelChange, Received, RunSession, Setup
     from wire.framing import Line, Oversize
 
 OBSERVABLE = EVENTS - {"usage"}
@@ -132,11 +132,11 @@ class ZotSession(NoHostCalls):
             except UNREADABLE:
                 message = frames.decode_from_extension(line)
         if type(message) is _KnownAnswer:
-            return (GuardAnswer(message.id, verdict_in(message)),), b""
+            return (GuardAnswer(message.id, verdict_in(message), message.session_id),), b""
         if type(message) is frames.ToolResult:  # the hot path ends here
             return (message,), b""
         if type(message) is frames.InterceptResponse:
-            return (*_warnings_of(line), GuardAnswer(message.id, verdict_in(message))), b""
+            return (*_warnings_of(line), GuardAnswer(message.id, verdict_in(message), message.session_id)), b""
         return self._read(message) if type(message) in _FOR_SESSION else ((message,), b"")
 
     def receive_oversize(self, dropped: Oversize, now: float) -> Received:  # noqa: ARG002
@@ -177,7 +177,11 @@ class ZotSession(NoHostCalls):
             return ()
         self._kept["submit"] = True
         self._submits += 1
-        return (HostCalled(f"submit {self._submits}", host_calls.SendPrompt(frame.text), UNTOLD),)
+        return (
+            HostCalled(
+                f"submit {self._submits}", host_calls.SendPrompt(frame.text, session_id=frame.session_id), UNTOLD
+            ),
+        )
 
     def _read_call(self, call: frames.CallTool) -> Received:
         key = _key(call.id)
@@ -194,7 +198,8 @@ class ZotSession(NoHostCalls):
             why = "call_tool has no args; send a JSON object"
         else:
             self._called[key] = call.name
-            return (HostCalled(key, host_calls.CallTool(call.name, bytes(call.args), call.parent_id or None)),), b""
+            wanted = host_calls.CallTool(call.name, bytes(call.args), call.parent_id or None, call.session_id)
+            return (HostCalled(key, wanted),), b""
         return (Warned("call_tool", f"its call of a tool is refused: {why}"),), _encode_result(
             call.id, call.name, error_result(why)
         )
@@ -217,11 +222,13 @@ class ZotSession(NoHostCalls):
             )
         )
 
-    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes:  # noqa: ARG002
-        return frames.encode(frames.ToolCall(call_id, tool, json_on_one_line(args)))
+    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None) -> bytes:  # noqa: ARG002
+        about = () if run is None else (run.id, run.cwd)
+        return frames.encode(frames.ToolCall(call_id, tool, json_on_one_line(args), *about))
 
-    def invoke(self, call_id: str, command: str, args: str) -> bytes:
-        return frames.encode(frames.CommandInvoked(call_id, command, args or None))
+    def invoke(self, call_id: str, command: str, args: str, run: RunSession | None = None) -> bytes:
+        about = () if run is None else (run.id, run.cwd)
+        return frames.encode(frames.CommandInvoked(call_id, command, args or None, *about))
 
     def cancel(self, call_id: str, reason: str) -> bytes:
         if "cancel" in (self._capabilities or ()):
@@ -244,7 +251,8 @@ class ZotSession(NoHostCalls):
         dialect = self._dialect
         if event is dialect.asked:
             return _QUESTION_HEAD + call_id.encode() + dialect.question
-        question = (_encode(event) + b"\n")[_EVENT_HEAD:]
+        encoded = _encode(event) + b"\n"
+        question = encoded[encoded.index(b'"', _EVENT_HEAD) :]
         if len(question) <= _KEPT:
             dialect.asked, dialect.question = event, question
         return _QUESTION_HEAD + call_id.encode() + question

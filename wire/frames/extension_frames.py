@@ -16,6 +16,8 @@ class Hello(Frame, frozen=True, tag="hello"):
     name: str
     version: str | None = None
     capabilities: list[str] | None = None
+    features: list[str] | None = None
+    """`leases`: it takes `lease_begin` and `lease_end`."""
 
 
 class RegisterCommand(Frame, frozen=True, tag="register_command"):
@@ -78,6 +80,8 @@ class ToolResult(Frame, frozen=True, tag="tool_result"):
     """Deferred tools of this extension that the model is offered from the next request on."""
     structured_content: Raw | msgspec.UnsetType = msgspec.UNSET
     """The result as JSON, for programs. The model gets `content`."""
+    session_id: str | None = None
+    """The session that it is about, from an extension that several runs share."""
 
 
 class ToolProgress(Frame, frozen=True, tag="tool_progress"):
@@ -86,6 +90,8 @@ class ToolProgress(Frame, frozen=True, tag="tool_progress"):
     id: str
     """Id of the `tool_call`."""
     text: str
+    session_id: str | None = None
+    """The session that it is about, from an extension that several runs share."""
 
 
 class CommandResponse(Frame, frozen=True, tag="command_response"):
@@ -99,6 +105,8 @@ class CommandResponse(Frame, frozen=True, tag="command_response"):
     tool_name: str | None = None
     """With the action `tool_prompt`: the tool whose result goes with the prompt."""
     tool_args: Raw | msgspec.UnsetType = msgspec.UNSET
+    session_id: str | None = None
+    """The session that it is about, from an extension that several runs share."""
 
 
 class InterceptResponse(Frame, frozen=True, tag="event_intercept_response"):
@@ -130,16 +138,23 @@ class InterceptResponse(Frame, frozen=True, tag="event_intercept_response"):
     """For `session_end`: a text that is kept with the session."""
     system_prompt: str | None = None
     """For `before_agent_start`: the whole new system prompt; "" removes it, null leaves it unchanged."""
+    session_id: str | None = None
+    """The session that it is about, from an extension that several runs share."""
 
 
 class Notify(Frame, frozen=True, tag="notify"):
     level: str | None = None
     """info, success, warn or error; anything else is shown as info."""
     message: str | None = None
+    session_id: str | None = None
+    """The session that it is about, from an extension that several runs share."""
 
 
 class ClearNotes(Frame, frozen=True, tag="clear_notes"):
     """Removes the notes that this extension sent before."""
+
+    session_id: str | None = None
+    """The session that it is about, from an extension that several runs share."""
 
 
 class Log(Frame, frozen=True, tag="log"):
@@ -155,6 +170,8 @@ class Submit(Frame, frozen=True, tag="submit"):
     """A prompt for the agent, at any time. It runs after the prompts that wait. Blank text is ignored."""
 
     text: str
+    session_id: str | None = None
+    """The session that it is about, from an extension that several runs share."""
 
 
 class SubmitSlash(Frame, frozen=True, tag="submit_slash"):
@@ -173,6 +190,8 @@ class CallTool(Frame, frozen=True, tag="call_tool"):
     """The arguments, a JSON object."""
     parent_id: str | None = None
     """The id of the `tool_call` for which the extension needs the result."""
+    session_id: str | None = None
+    """The session that it is about, from an extension that several runs share."""
 
 
 class CallToolCancel(Frame, frozen=True, tag="call_tool_cancel"):
@@ -185,6 +204,8 @@ class OpenPanel(Frame, frozen=True, tag="open_panel"):
     """Opens a panel, at any time."""
 
     panel: Panel
+    session_id: str | None = None
+    """The session that it is about, from an extension that several runs share."""
 
 
 class PanelRender(Frame, frozen=True, tag="panel_render"):
@@ -192,6 +213,14 @@ class PanelRender(Frame, frozen=True, tag="panel_render"):
     title: str | None = None
     lines: list[str] | None = None
     footer: str | None = None
+    session_id: str | None = None
+    """The session that it is about, from an extension that several runs share."""
+
+
+class LeaseReady(Frame, frozen=True, tag="lease_ready"):
+    """Answers `lease_begin`: nothing of the session before is left."""
+
+    id: str
 
 
 class ShutdownAck(Frame, frozen=True, tag="shutdown_ack"):
@@ -225,6 +254,7 @@ FromExtension = (
     | OpenPanel
     | PanelRender
     | PanelClosed
+    | LeaseReady
     | ShutdownAck
     | Pong
 )

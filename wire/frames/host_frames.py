@@ -39,6 +39,10 @@ class CommandInvoked(Frame, frozen=True, tag="command_invoked"):
     name: str
     """As it was registered, in whatever case the user has typed it."""
     args: str | None = None
+    session_id: str | None = None
+    """The session that it is about, with an extension that several runs share."""
+    cwd: str | None = None
+    """The folder of that session: a relative path in the arguments starts there."""
 
 
 class ToolCall(Frame, frozen=True, tag="tool_call"):
@@ -46,6 +50,10 @@ class ToolCall(Frame, frozen=True, tag="tool_call"):
     name: str
     args: Raw
     """The arguments as JSON: as the model wrote them, or as guards rewrote them."""
+    session_id: str | None = None
+    """The session that the call is for, with an extension that several runs share."""
+    cwd: str | None = None
+    """The folder of that session: a relative path in the arguments starts there."""
 
 
 class Cancel(Frame, frozen=True, tag="cancel"):
@@ -201,17 +209,37 @@ class EventIntercept(Frame, frozen=True, tag="event_intercept"):
     system_prompt: str | None = None
 
 
+class LeaseBegin(Frame, frozen=True, tag="lease_begin"):
+    """From now on the extension serves this session alone. Answered by `lease_ready` within 2 seconds. Sent only if the
+    hello has the feature `leases`."""
+
+    id: str
+    session_id: str
+    cwd: str
+
+
+class LeaseEnd(Frame, frozen=True, tag="lease_end"):
+    """The session of the lease with this id is over: the extension forgets all about it. There is no answer."""
+
+    id: str
+    session_id: str
+
+
 class PanelKey(Frame, frozen=True, tag="panel_key"):
     panel_id: str
     key: str
     """up, down, left, right, enter, esc, tab, backspace, delete, home, end, pageup, pagedown, rune or unknown."""
     text: str | None = None
+    session_id: str | None = None
+    """The session of the panel, with an extension that several runs share."""
 
 
 class PanelResize(Frame, frozen=True, tag="panel_resize"):
     panel_id: str
     width: int
     height: int
+    session_id: str | None = None
+    """The session of the panel, with an extension that several runs share."""
 
 
 class Shutdown(Frame, frozen=True, tag="shutdown"):
@@ -233,6 +261,8 @@ FromHost = (
     | CalledToolResult
     | Event
     | EventIntercept
+    | LeaseBegin
+    | LeaseEnd
     | PanelKey
     | PanelClosed
     | PanelResize

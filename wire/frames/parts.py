@@ -90,3 +90,5 @@ class PanelClosed(Frame, frozen=True, tag="panel_close"):
     """Sent by either side: by the extension to close its panel, by the host after the user closed it."""
 
     panel_id: str
+    session_id: str | None = None
+    """The session of the panel, with an extension that several runs share."""

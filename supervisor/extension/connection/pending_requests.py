@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from supervisor.loop.pipes import PipeReader, PipeWriter
     from wire import frames
-    from wire.dialects.base import GuardAnswer, PanelChange
+    from wire.dialects.base import GuardAnswer, PanelChange, RunSession
     from wire.manifest import Timeouts
 
 PROGRESS_BURST = 50
@@ -47,8 +47,8 @@ class RequestSession(Protocol):
     """The part of a session that encodes the host's requests and events, see `wire.dialects.base.DialectSession`."""
 
     def ask(self, call_id: str, event: frames.Event) -> bytes: ...
-    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes: ...
-    def invoke(self, call_id: str, command: str, args: str) -> bytes: ...
+    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None) -> bytes: ...
+    def invoke(self, call_id: str, command: str, args: str, run: RunSession | None = None) -> bytes: ...
     def cancel(self, call_id: str, reason: str) -> bytes: ...
     def tell(self, event: frames.Event) -> bytes: ...
     def panel(self, change: PanelChange) -> bytes: ...
@@ -60,7 +60,7 @@ class PendingRequests:
 
     __slots__ = (
         "_clock", "_complaints", "_loop", "_on_timeout", "_progress_gate", "accepts_cancel",
-        "accepts_tool_cancel", "account",
+        "accepts_tool_cancel", "accepts_verdict_cancel", "account",
         "is_extended_by_progress", "pending", "refusal", "session", "stdin", "stdout", "timeouts", "timeouts_in_row",
         "told", "waits_for_start",
     )  # fmt: skip
@@ -96,6 +96,8 @@ class PendingRequests:
         """Whether the worker wants to be told of calls and commands that were cancelled."""
         self.accepts_tool_cancel = False
         """Whether the worker wants to be told of calls that were cancelled."""
+        self.accepts_verdict_cancel = False
+        """Whether it also wants to be told of verdicts that were cancelled: a host of other runs does."""
         self._loop = loop
         self._clock = loop.clock
         self.session = session
@@ -115,25 +117,27 @@ class PendingRequests:
             return self._unsendable(error)
         return self._request(call_id, frame, self.timeouts.intercept)
 
-    def call(self, tool: str, args: bytes, patience_s: float, tool_id: str = "") -> Pending:
-        """Calls a tool. `args` is a JSON value. The caller waits for `patience_s` seconds at most. `tool_id`: as with
-        `DialectSession.call`."""
+    def call(
+        self, tool: str, args: bytes, patience_s: float, tool_id: str = "", run: RunSession | None = None
+    ) -> Pending:
+        """Calls a tool. `args` is a JSON value. The caller waits for `patience_s` seconds at most. `tool_id` and `run`:
+        as with `DialectSession.call`."""
         self.account.calls += 1
         call_id = str(self.account.calls)
         try:
-            frame = self.session.call(call_id, tool, args, tool_id)
+            frame = self.session.call(call_id, tool, args, tool_id, run)
         except UnsendableError as error:
             return self._unsendable(error)
         pending = self._request(call_id, frame, patience_s)
         pending.what = tool
         return pending
 
-    def invoke(self, command: str, args: str) -> Pending:
-        """Runs a slash command."""
+    def invoke(self, command: str, args: str, run: RunSession | None = None) -> Pending:
+        """Runs a slash command. `run`: as with `DialectSession.call`."""
         self.account.calls += 1
         call_id = str(self.account.calls)
         try:
-            frame = self.session.invoke(call_id, command, args)
+            frame = self.session.invoke(call_id, command, args, run)
         except UnsendableError as error:
             return self._unsendable(error)
         pending = self._request(call_id, frame, self.timeouts.command)
@@ -162,10 +166,10 @@ class PendingRequests:
         if not stdin.send(frame):
             self.session.cancel(call_id, "")
             if stdin.is_open:
-                self._fail(call_id, Failure.NOT_READING, f"it does not read {stdin.name} ({stdin.queued} bytes wait)")
+                self.fail(call_id, Failure.NOT_READING, f"it does not read {stdin.name} ({stdin.queued} bytes wait)")
             else:
                 self._loop.call_later(
-                    EXIT_FOLLOWS_S, lambda: self._fail(call_id, Failure.NOT_READING, f"it closed {stdin.name}")
+                    EXIT_FOLLOWS_S, lambda: self.fail(call_id, Failure.NOT_READING, f"it closed {stdin.name}")
                 )
             return pending
         account = self.account
@@ -211,6 +215,11 @@ class PendingRequests:
                 f"an answer to {frame.id[:80]!r}, which no request waits for (late, repeated or unknown); ignored"
             )
             return
+        if pending.session is not None and frame.session_id not in (None, pending.session):
+            self.pending[frame.id] = pending
+            said = f"answers {frame.id[:80]!r}, which is of another session, for the session {frame.session_id[:80]!r}"
+            self._complaints.warn("session", f"{said}; ignored")
+            return
         pending.value = frame
         pending.done = True
         self.account.latency.add(self._clock() - pending.asked_at)
@@ -249,7 +258,8 @@ class PendingRequests:
         self.accepts_cancel = "cancel" in capabilities
         self.accepts_tool_cancel = "tool_cancel" in capabilities
 
-    def _fail(self, call_id: str, failure: Failure, reason: str) -> None:
+    def fail(self, call_id: str, failure: Failure, reason: str) -> None:
+        """Fails one request. Does nothing if it has ended."""
         if (pending := self.pending.pop(call_id, None)) is not None:
             pending.fail(failure, reason)
 
@@ -264,13 +274,13 @@ class PendingRequests:
         for call_id, other in self.pending.items():
             if other is pending:
                 self._send_cancel(call_id, pending, reason)
-                self._fail(call_id, Failure.CANCELLED, reason)
+                self.fail(call_id, Failure.CANCELLED, reason)
                 return
 
     def _send_cancel(self, call_id: str, pending: Pending, reason: str) -> None:
-        if pending.what is None or self.refusal:
+        if self.refusal or (pending.what is None and not self.accepts_verdict_cancel):
             return
-        is_heard = self.accepts_cancel or (self.accepts_tool_cancel and not pending.what.startswith("/"))
+        is_heard = self.accepts_cancel or (self.accepts_tool_cancel and not (pending.what or "").startswith("/"))
         if is_heard and (frame := self.session.cancel(call_id, reason)):
             self.write(frame)
 

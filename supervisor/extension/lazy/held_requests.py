@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from supervisor.accounting.account import Account
     from supervisor.extension.connection.pending_requests import RequestSession
     from wire import frames
-    from wire.dialects.base import PanelChange
+    from wire.dialects.base import PanelChange, RunSession
 
 COUNT_LIMIT = 1000
 """Maximum number of requests and events that wait for one process."""
@@ -37,8 +37,8 @@ class HeldRequests:
         self._session = session
         self._account = account
         self._on_need = on_need
-        self._begin: frames.Event | None = None
-        """The `session_start` that goes first."""
+        self._begins: dict[str | None, frames.Event] = {}
+        """The `session_start` of each session, which go first."""
         self._held: list[tuple[str, Callable[[], bytes]]] = []
         self._size = 0
 
@@ -48,11 +48,11 @@ class HeldRequests:
         """Keeps a question to a guard. This, `call` and `invoke` raise `UnsendableError` if too much waits."""
         return self._hold(call_id, partial(self._session.ask, call_id, event), _size_of(event))
 
-    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes:
-        return self._hold(call_id, partial(self._session.call, call_id, tool, args, tool_id), len(args))
+    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None) -> bytes:
+        return self._hold(call_id, partial(self._session.call, call_id, tool, args, tool_id, run), len(args))
 
-    def invoke(self, call_id: str, command: str, args: str) -> bytes:
-        return self._hold(call_id, partial(self._session.invoke, call_id, command, args), len(args))
+    def invoke(self, call_id: str, command: str, args: str, run: RunSession | None = None) -> bytes:
+        return self._hold(call_id, partial(self._session.invoke, call_id, command, args, run), len(args))
 
     def _hold(self, call_id: str, encode: Callable[[], bytes], size: int) -> bytes:
         if not self._fits(size):
@@ -66,12 +66,12 @@ class HeldRequests:
         return b""
 
     def tell(self, event: frames.Event) -> bytes:
-        """Keeps an event. The frame of the session itself needs no process: its start is told first once one runs, and
-        its end only to a process that is needed anyway."""
-        if event.event == "session_start":
-            self._begin = event
+        """Keeps an event. The start of a session needs no process: it is told first once one runs; and its end is told
+        only to a process that is needed anyway."""
+        if event.event == "session_start" and len(self._begins) < COUNT_LIMIT:
+            self._begins[event.session_id] = event
         elif event.event == "session_end" and not self._held:
-            self._begin = None
+            self._begins.pop(event.session_id, None)
         elif self._fits(_size_of(event)):
             self._held.append(("", partial(self._session.tell, event)))
             self._on_need(False)
@@ -114,8 +114,8 @@ class HeldRequests:
     def take(self) -> list[tuple[str, Callable[[], bytes]]]:
         """Returns all that waits, in order: the id of a request, empty for an event, and the function that writes its
         frame, which may raise `UnsendableError`."""
-        first = [] if self._begin is None else [("", partial(self._session.tell, self._begin))]
-        held, self._held, self._begin, self._size = self._held, [], None, 0
+        first = [("", partial(self._session.tell, event)) for event in self._begins.values()]
+        held, self._held, self._begins, self._size = self._held, [], {}, 0
         return [*first, *held]
 
 

@@ -18,6 +18,7 @@ import msgspec
 from supervisor.home.safe_files import open_regular, replacement
 from supervisor.home.zot_home import private_folder
 from supervisor.registry.registration import Command, Tool  # noqa: TC001  (msgspec looks at the annotations)
+from wire import frames  # noqa: TC001  (as above)
 from wire.lenient_json import UNREADABLE
 
 if TYPE_CHECKING:
@@ -46,12 +47,13 @@ class Kept(msgspec.Struct, frozen=True):
     guards: list[str]
     claimed: list[str]
     instructions: str
+    hello: frames.Hello | None = None
 
     @classmethod
-    def of(cls, registry: Registry) -> Kept:
+    def of(cls, registry: Registry, hello: frames.Hello | None) -> Kept:
         return cls(
             list(registry.tools.values()), dict(registry.commands), sorted(registry.observes), sorted(registry.guards),
-            sorted(registry.claimed), registry.instructions,
+            sorted(registry.claimed), registry.instructions, hello,
         )  # fmt: skip
 
     def fill(self, registry: Registry) -> Registry:

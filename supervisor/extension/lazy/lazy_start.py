@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from supervisor.extension.slot import WorkerSlot
     from supervisor.extension.worker import Worker
     from supervisor.loop.loop import Timer
+    from wire import frames
 
 SAVE_AFTER_S = 0.5
 """Seconds from a change of the registrations until they are kept: they come one after another."""
@@ -47,6 +48,7 @@ class Sleeper(Protocol):
     log: ExtensionLog
     notices: Notices
     registry: Registry
+    lead: Worker
 
     slots: list[WorkerSlot]
 
@@ -120,7 +122,7 @@ class LazyStart:
             generation.notices.remark,
         )  # fmt: skip
         generation.registry = kept.fill(registry)
-        self._sleep(f"{counted(len(kept.tools), 'tool')} of its last start")
+        self._sleep(f"{counted(len(kept.tools), 'tool')} of its last start", kept.hello)
         return True
 
     def follow(self, before: LazyStart) -> None:
@@ -131,10 +133,11 @@ class LazyStart:
         self._generation.notices.take_over(before._generation.notices)
         for worker in before._workers:
             worker.is_resting = True
-        self._sleep("it had nothing to do")
+        self._sleep("it had nothing to do", before._generation.lead.said_hello)
 
-    def _sleep(self, why: str) -> None:
+    def _sleep(self, why: str, hello: frames.Hello | None) -> None:
         for worker in self._workers:
+            worker.said_hello = hello
             worker.fall_asleep()
         self._generation.log.add(f"asleep: {why}; its process starts when it is needed")
 
@@ -169,23 +172,24 @@ class LazyStart:
 
     def ready(self, worker: LazyWorker) -> None:
         """The process of this worker is ready."""
-        if worker.readiness is not Readiness.LATE:  # else its lists may be incomplete
-            self.changed()
-        idle_s = self._generation.found.manifest.idle_stop_s
+        self.registered(worker)
+        manifest = self._generation.found.manifest
+        idle_s = manifest.idle_stop_s if manifest.sessions != "leased" else None  # a run holds each of its processes
         if idle_s is not None and self._looking is None and self._file is not None and not self._is_over:
             self._watch = IdleWatch(idle_s, self._loop.clock(), self._activity)
             self._looking = self._loop.call_later(self._watch.every_s, self._look)
 
     # --- keeping registrations --------------------------------------------------------------------------------
 
-    def changed(self) -> None:
-        """The registrations of a worker that is ready may have changed."""
-        if self._saving is None and self._key and not self._is_over:
+    def registered(self, worker: Worker) -> None:
+        """The registrations of a worker may have changed. They are kept once they are complete."""
+        is_whole = worker.state is WorkerState.READY and worker.readiness is not Readiness.LATE
+        if is_whole and self._saving is None and self._key and not self._is_over:
             self._saving = self._loop.call_later(SAVE_AFTER_S, self._save)
 
     def _save(self) -> None:
         self._saving = None
-        kept = Kept.of(self._generation.registry)
+        kept = Kept.of(self._generation.registry, self._generation.lead.said_hello)
         if self._file is not None and kept != self._kept:
             self._kept = kept
             self._file.write(self._key, kept)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from supervisor.extension.connection.handshake import Readiness
     from supervisor.extension.restart import EndCause
-    from supervisor.extension.worker import WorkerOwner
+    from supervisor.extension.worker_owner import WorkerOwner
     from supervisor.loop.loop import Loop
     from supervisor.process.child import ExitStatus
     from wire.dialects.base import Dialect, HostInfo, Setup
@@ -68,6 +68,10 @@ class LazyWorker(ProcessWorker):
         requests.session, requests.waits_for_start = held, True
         requests.stdin = requests.stdout = Link(self._owner.name, held)
         self._move(Trigger.SLEPT)
+
+    def start_soon(self) -> None:
+        """Has its process started, if it sleeps."""
+        self._need(False)
 
     def _need(self, is_request: bool) -> None:
         if is_request and self._needed_at is None:

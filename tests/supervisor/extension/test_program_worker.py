@@ -14,7 +14,7 @@ from supervisor import queries
 from supervisor.discovery.discover import Discovery
 from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.extension.lifecycle import WorkerState
-from supervisor.extension.program_worker import OnlyItsProgramError
+from supervisor.extension.program_worker import RestartedElsewhereError
 from supervisor.loop.link import LINK_LIMIT, Link
 from supervisor.process.stop_policy import Patience
 from supervisor.reload.reloader import Reloader
@@ -150,7 +150,7 @@ def test_a_kill_closes_the_link(host, program):
 
 
 def test_the_host_does_not_restart_it(host, program):
-    with pytest.raises(OnlyItsProgramError, match="only that program can restart it"):
+    with pytest.raises(RestartedElsewhereError, match="only that program can restart it"):
         host.supervisor.restart("mine")
     assert program.extension.state is WorkerState.READY
 

@@ -44,7 +44,7 @@ from wire.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wire.dialects.base import HostInfo, Message, PanelChange, Received, Setup
+    from wire.dialects.base import HostInfo, Message, PanelChange, Received, RunSession, Setup
     from wire.dialects.jsonrpc import Incoming, SeenMembers
     from wire.framing import Line, Oversize
 
@@ -335,10 +335,10 @@ class CopilotSession:
 
     # --- messages of the host -----------------------------------------------------------------------------
 
-    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes:
+    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None) -> bytes:  # noqa: ARG002
         return self._calls.call(self._joined_for_calls(), call_id, tool, args, tool_id)
 
-    def invoke(self, call_id: str, command: str, args: str) -> bytes:
+    def invoke(self, call_id: str, command: str, args: str, run: RunSession | None = None) -> bytes:  # noqa: ARG002
         if all(each.name != command for each in self._joined_for_calls().commands):
             raise UnsendableError(f"the extension no longer has the command {command}")
         return self._calls.invoke(call_id, command, args)

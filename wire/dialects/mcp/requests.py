@@ -32,14 +32,16 @@ class Purpose(Enum):
 class SentRequest:
     """An unanswered request."""
 
-    __slots__ = ("id", "kind", "members", "rounds")
+    __slots__ = ("about", "id", "kind", "members", "rounds")
 
-    def __init__(self, kind: Purpose, id: str = "", members: bytes = b"") -> None:  # noqa: A002
+    def __init__(self, kind: Purpose, id: str = "", members: bytes = b"", about: bytes = b"") -> None:  # noqa: A002
         self.kind = kind
         self.id = id
         """The host's id of a call, a command or a ping."""
         self.members = members
         """Its parameters, if the host may have to send it again."""
+        self.about = about
+        """Further members of its `_meta`, with a comma behind each."""
         self.rounds = 0
 
 
@@ -81,8 +83,8 @@ class SentRequests:
         self._number = number = self._number + 1
         self._waiting[number] = request
         self._calls[request.id] = number
-        return b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":{%b,"_meta":{%b"progressToken":%d}}}\n' % (
-            number, request.kind.value.encode(), members, self.meta, number,
+        return b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":{%b,"_meta":{%b%b"progressToken":%d}}}\n' % (
+            number, request.kind.value.encode(), members, self.meta, request.about, number,
         )  # fmt: skip
 
     def take(self, number: int | None) -> SentRequest | None:

@@ -36,7 +36,7 @@ from wire.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wire.dialects.base import HostInfo, Message, PanelChange, Received, Setup
+    from wire.dialects.base import HostInfo, Message, PanelChange, Received, RunSession, Setup
     from wire.dialects.jsonrpc import Incoming, SeenMembers, Unreadable
     from wire.framing import Line, Oversize
 
@@ -281,18 +281,21 @@ class McpSession(NoHostCalls):
         self.due_at = self._lists.due_at
         return first + asked + self._handshake.set_level()
 
-    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes:  # noqa: ARG002
+    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None) -> bytes:  # noqa: ARG002
         name = self._lists.tools.names.get(tool)
         if name is None:
             raise UnsendableError(f"the server no longer has the tool {tool}")
         members = b'"name":%b,"arguments":%b' % (name, _object(args))
-        return self._requests.call(SentRequest(Purpose.CALL, call_id, members if self._requests.meta else b""), members)
+        return self._call(Purpose.CALL, call_id, members, run)
 
-    def invoke(self, call_id: str, command: str, args: str) -> bytes:
+    def invoke(self, call_id: str, command: str, args: str, run: RunSession | None = None) -> bytes:
         members = self._lists.prompts.request(command, args)
-        return self._requests.call(
-            SentRequest(Purpose.COMMAND, call_id, members if self._requests.meta else b""), members
-        )
+        return self._call(Purpose.COMMAND, call_id, members, run)
+
+    def _call(self, purpose: Purpose, call_id: str, members: bytes, run: RunSession | None) -> bytes:
+        about = b"" if run is None else b'"zot/sessionId":%b,"zot/cwd":%b,' % (encode(run.id), encode(run.cwd))
+        kept = members if self._requests.meta else b""
+        return self._requests.call(SentRequest(purpose, call_id, kept, about), members)
 
     def cancel(self, call_id: str, reason: str) -> bytes:
         number = self._requests.take_call(call_id)

@@ -14,6 +14,7 @@ from supervisor.extension.lazy.kept_registrations import FILES_LIMIT, Kept, Kept
 from supervisor.loop.loop import Loop
 from supervisor.registry.registration import Command, Tool
 from supervisor.registry.worker_registry import Registry
+from wire import frames
 from wire.dialects.table import find_dialect
 
 TEXT = st.text(max_size=20)
@@ -43,6 +44,7 @@ KEPT = st.builds(
     st.lists(TEXT, max_size=3),
     st.lists(TEXT, max_size=3),
     TEXT,
+    st.none() | st.builds(frames.Hello, TEXT, st.none() | TEXT),
 )
 
 
@@ -73,7 +75,7 @@ def test_a_registry_is_filled_with_them():
 
     registry = Registry(Loop(), find_dialect("zot"), ignore, ignore)
     kept = Kept([Tool("a", "A", {"type": "object"})], {"hi": Command("Hi", "")}, ["turn_start"], [], ["a"], "Be kind.")
-    assert Kept.of(kept.fill(registry)) == kept
+    assert Kept.of(kept.fill(registry), None) == kept
 
 
 def test_the_oldest_files_go(tmp_path: Path):

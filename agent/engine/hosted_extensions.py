@@ -1,0 +1,112 @@
+"""The extensions that a run takes from a host: attaches, divides them from the run's own, and replaces lost ones."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from supervisor.loop.host_link import HostConnection
+from supervisor.sharing.assignment import Terms, assign
+from supervisor.sharing.find_host import NoHostError, attach_to
+from wire import attach
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agent.options import Options
+    from supervisor.discovery.found_extension import FoundExtension
+    from supervisor.loop.loop import Loop
+    from supervisor.sharing.assignment import Hosted
+    from supervisor.supervisor import Supervisor
+
+USE_S = 0.25
+"""Seconds that a run waits for its host's figures before its result."""
+NOT_FOUND_HERE = "this run has not found it itself, and goes on without it"
+
+
+class HostedExtensions:
+    """The connection of one run to its host. `say` gets lines for the user."""
+
+    def __init__(self, loop: Loop, options: Options, supervisor: Supervisor, say: Callable[[str], None]) -> None:
+        self._loop = loop
+        self._options = options
+        self._supervisor = supervisor
+        self._say = say
+        self.connection: HostConnection | None = None
+        """None without a host."""
+        self._hosted: dict[str, Hosted] = {}
+
+    def divide(self, found: Sequence[FoundExtension], version: str) -> tuple[FoundExtension, ...]:
+        """Attaches to the host that the run asks for, if it asks for one. Returns the extensions to start, those of the
+        host with their links. Raises `NoHostError`."""
+        options = self._options
+        is_auto = options.host is None and options.config.host == "auto"
+        if options.host is None and not is_auto:
+            return tuple(found)
+        session_id = self._supervisor.observers.session_id
+        try:
+            sock, attached = attach_to(
+                options.host or ".", options.home, cwd=options.cwd, session_id=session_id, version=version
+            )
+        except NoHostError as error:
+            if not is_auto:
+                raise
+            self._say(f"{error}; this run starts its own extensions".removeprefix("--host .: "))
+            return tuple(found)
+        terms = Terms(
+            options.cwd, options.consent.copy, options.discover, options.host_version,
+            is_asked_for=not is_auto and not options.is_host_of_batch,
+        )  # fmt: skip
+        made = assign(found, attached, terms, os.environ)
+        for line in made.lines:
+            self._say(line)
+        if made.refusal:
+            sock.close()
+            raise NoHostError(made.refusal)
+        self.connection = connection = HostConnection(self._loop, sock, attached.pid)
+        connection.on_line = self._on_line
+        self._supervisor.observers.on_switch.append(self._switched)
+        taken = [self._with_link(each, connection) for each in made.hosted]
+        return tuple(sorted((*made.private, *taken), key=lambda each: each.order))
+
+    def _with_link(self, hosted: Hosted, connection: HostConnection) -> FoundExtension:
+        self._hosted[hosted.name] = hosted
+        link = connection.link(hosted.name)
+        link.on_private = partial(self._start_own, hosted)
+        return replace(hosted.found, link=link)
+
+    def _start_own(self, hosted: Hosted, reason: str) -> None:
+        """Starts a process of this run in place of the host's. The callback comes from within the loop."""
+        extension = self._supervisor.find(hosted.name)
+        if hosted.own is None:
+            extension.notices.tell("failed", f"{reason}; {NOT_FOUND_HERE}")
+            return
+        extension.notices.tell("warning", f"taken from its host: {reason}")
+        own, environment = hosted.own, self._supervisor.environment_of
+        data = self._supervisor.data_folder
+        self._loop.call_later(0, lambda: extension.handover.reload(own, environment(own), data, lambda _outcome: None))
+
+    def _on_line(self, line: attach.FromHost) -> None:
+        if isinstance(line, attach.Refused):
+            self._say(f"its host: {line.message}")
+
+    def _switched(self, session_id: str) -> None:
+        if self.connection is not None:
+            self.connection.send(attach.encode(attach.SessionSwitched(session_id)))
+
+    def use(self) -> dict[str, attach.SessionUse]:
+        """The use of the host's extensions by this run so far, by name; empty if the host does not answer soon."""
+        connection = self.connection
+        if connection is None or not connection.is_open:
+            return {}
+        connection.ask_use()
+        self._loop.run_until(lambda: connection.use is not None or not connection.is_open, self._loop.clock() + USE_S)
+        return {} if connection.use is None else connection.use.extensions
+
+    def close(self) -> None:
+        """Leaves the host."""
+        if self.connection is not None:
+            self.connection.close()

@@ -1,0 +1,126 @@
+"""One run that is attached to the host: its connection, its session, and the extensions that it has taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from supervisor.control.connection import ControlConnection
+from wire import attach
+from wire.attach import HEAD_LIMIT, AttachError
+from wire.dialects.base import RunSession
+from wire.framing import DEFAULT_FRAME_LIMIT, Oversize
+
+if TYPE_CHECKING:
+    import socket
+
+    from supervisor.loop.loop import Loop
+    from supervisor.sharing.attach_server import AttachServer
+    from supervisor.sharing.attachment import Attachment
+    from wire.framing import Line
+
+COMPLAINTS = 100
+"""Maximum number of faulty lines of a run before the host drops it."""
+STUCK_S = 300.0
+"""Seconds that a run may read nothing while output waits: a stopped one may go on."""
+_FRAME = b',"frame":'
+
+
+class AttachedRun:
+    """One connection, from its first line to its end. All that it had in flight is freed then."""
+
+    def __init__(self, loop: Loop, sock: socket.socket, server: AttachServer, number: int) -> None:
+        self.number = number
+        self.session = RunSession("", "")
+        self.pid = 0
+        self.taken: dict[str, Attachment] = {}
+        """The extensions that it has, by name."""
+        self._heads: dict[bytes, Attachment] = {}
+        self._server = server
+        self._complaints = 0
+        self._connection = ControlConnection(
+            loop, sock, on_line=self._on_line, on_gone=self._on_gone, is_idle=lambda: False,
+            line_limit=DEFAULT_FRAME_LIMIT + HEAD_LIMIT, stuck_s=STUCK_S,
+        )  # fmt: skip
+
+    # --- from the run -------------------------------------------------------------------------------------------
+
+    def _on_line(self, line: Line | Oversize) -> None:
+        if isinstance(line, Oversize):
+            self.complain(f"a line of {line.size} bytes is over the limit of {line.limit} bytes")
+            return
+        end = line.find(_FRAME, 0, HEAD_LIMIT) + len(_FRAME)
+        attachment = self._heads.get(bytes(line[:end]))
+        if attachment is not None and line.endswith(b"}"):
+            attachment.on_frame(line[end:-1])
+            return
+        try:
+            self._take_line(attach.decode_from_run(bytes(line)))
+        except AttachError as error:
+            self.complain(str(error))
+
+    def _take_line(self, line: attach.FromRun) -> None:
+        if isinstance(line, attach.Attach):
+            self._server.attach(self, line)
+        elif not self.session.id:
+            self.complain("the first line must be attach")
+        elif isinstance(line, attach.Take):
+            self._server.take(self, line.extension)
+        elif isinstance(line, attach.SessionSwitched):
+            self._server.switch(self, line.session_id)
+        elif isinstance(line, attach.UseAsked):
+            self.send(attach.encode(attach.Use({name: each.served.use_of(each) for name, each in self.taken.items()})))
+        elif isinstance(line, attach.Ext):
+            if (attachment := self.taken.get(line.extension)) is None:
+                self.complain(f"this run has not taken {line.extension[:80]!r}")
+            else:
+                attachment.on_frame(bytes(line.frame))
+
+    def complain(self, reason: str, extension: str = "") -> None:
+        """Tells the run of a line that cannot be used. A run that sends nothing else is dropped."""
+        self._complaints += 1
+        self.send(attach.encode(attach.Refused(reason[:1000], extension)))
+        if self._complaints >= COMPLAINTS or not self.session.id:
+            self.close("it sends lines that cannot be used")
+
+    def _on_gone(self, reason: str) -> None:
+        self._end(reason)
+
+    # --- to the run ---------------------------------------------------------------------------------------------
+
+    def send(self, line: bytes) -> None:
+        self._connection.send(line)
+
+    # --- extensions ---------------------------------------------------------------------------------------------
+
+    def hold(self, attachment: Attachment) -> None:
+        """The run has taken an extension."""
+        self.taken[attachment.served.name] = attachment
+        self._heads[attachment.head] = attachment
+        attachment.served.join(attachment)
+
+    def leave(self, attachment: Attachment) -> None:
+        """The run no longer uses an extension."""
+        self._release(attachment, "its run has ended")
+
+    def drop(self, attachment: Attachment, reason: str, *, is_private: bool = False) -> None:
+        """Takes an extension from the run."""
+        name = attachment.served.name
+        self._release(attachment, reason)
+        self.send(attach.encode(attach.State(name, "gone", reason, is_private=is_private)))
+
+    def _release(self, attachment: Attachment, reason: str) -> None:
+        if self.taken.pop(attachment.served.name, None) is not None:
+            self._heads.pop(attachment.head, None)
+            attachment.served.leave(attachment, reason)
+
+    # --- end ----------------------------------------------------------------------------------------------------
+
+    def close(self, reason: str) -> None:
+        """Ends the connection."""
+        self._connection.close()
+        self._end(reason)
+
+    def _end(self, reason: str) -> None:
+        for attachment in list(self.taken.values()):
+            self._release(attachment, f"its run is gone: {reason}")
+        self._server.gone(self)
