@@ -193,7 +193,7 @@ class ExtensionStatus(msgspec.Struct, frozen=True):
     name: str
     version: str | None
     state: str
-    """As in the stats: spawned, greeted, ready, reloading, backoff, stopping, exited or failed."""
+    """As in the stats: asleep, waking, spawned, greeted, ready, reloading, backoff, stopping, exited or failed."""
     why: str
     """Why it cannot be used now; empty while it can be."""
     since: float
