@@ -20,7 +20,7 @@ from supervisor.discovery.skipped_extension import lines_of
 from supervisor.discovery.steps import finish
 from supervisor.discovery.withheld_secrets import report_new
 from supervisor.extension.handover import RELOAD_FAILED
-from supervisor.extension.lazy import kept_registrations
+from supervisor.extension.lazy import awake
 from supervisor.extension.notices import RECORDED_ONLY, level_of_note, level_of_notice
 from supervisor.home.config import load_config
 from supervisor.home.runtime_dir import runtime_dir
@@ -154,7 +154,7 @@ class Host:
             allow_asked=allow_asked or self._config.allow_asked,
             owns_process=owns_process,
             limits=self._config.limits,
-            registrations_folder=self.home / kept_registrations.FOLDER,
+            registrations_folder=self.home / awake.FOLDER,
             runtime_folder=folder,
             say=lambda line: self._tell_once("cleanup", line, "warning"),
             on_notice=self._on_notice,

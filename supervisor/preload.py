@@ -12,6 +12,7 @@ def preload() -> None:
     import difflib  # noqa: F401  (names that come close to a wrong one)
 
     from supervisor.discovery import trust_store  # noqa: F401  (reloads)
+    from supervisor.extension.lazy import lazy_start  # noqa: F401  (a reload may make an extension lazy)
     from supervisor.monitoring import alarms  # noqa: F401  (figures)
 
 

@@ -18,7 +18,7 @@ from supervisor.discovery.environment import extension_environment
 from supervisor.discovery.kind import COPILOT
 from supervisor.discovery.skipped_extension import lines_of
 from supervisor.discovery.steps import finish
-from supervisor.extension.lazy import kept_registrations
+from supervisor.extension.lazy import awake
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.reload.reloader import Reloader
 from supervisor.supervisor import Supervisor
@@ -85,7 +85,7 @@ def make_supervisor(
         allow_asked=options.allow_asked or options.config.allow_asked,
         owns_process=owns_process,
         limits=options.limits,
-        registrations_folder=options.home / kept_registrations.FOLDER,
+        registrations_folder=options.home / awake.FOLDER,
         runtime_folder=runtime_dir(options.home),
         keeper=options.keeper,
         say=lambda line: notices.say(f"zot: {line}"),

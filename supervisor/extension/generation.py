@@ -15,8 +15,7 @@ from supervisor.accounting.limits import LOG_MB
 from supervisor.discovery import data_dir
 from supervisor.discovery.environment import session_environment
 from supervisor.extension.hosted_worker import HostedWorker
-from supervisor.extension.lazy.lazy_start import HOST_STOPS, LazyStart
-from supervisor.extension.lazy.lazy_worker import LazyWorker
+from supervisor.extension.lazy.awake import lazy_start
 from supervisor.extension.lifecycle import (
     BEST_FIRST,
     GenerationState,
@@ -27,8 +26,7 @@ from supervisor.extension.lifecycle import (
 )
 from supervisor.extension.log import ExtensionLog
 from supervisor.extension.notices import NOTICE_LENGTH, Notices, exit_message
-from supervisor.extension.process_worker import ProcessWorker
-from supervisor.extension.program_worker import ProgramWorker
+from supervisor.extension.program_worker import HOST_STOPS, ProgramWorker
 from supervisor.extension.restart import Decision, EndCause, RestartIn, StayDown, WorkerEnding, decide
 from supervisor.extension.slot import WorkerSlot
 from supervisor.extension.stalls import Heartbeat, StallHandler
@@ -99,7 +97,7 @@ class Generation:
         self._on_drained = on_drained
         self._env: dict[str, str] = {}
         self._retired, self._stalls = False, StallHandler(loop, found.manifest, self.log)
-        self.lazy = LazyStart(host, self, start=self._start, has_panel=sink.has_panel, rest=partial(owner.rest, self))
+        self.lazy = lazy_start(host, self, start=self._start, has_panel=sink.has_panel, rest=partial(owner.rest, self))
         self.slots = [self._new_slot(index) for index in range(found.manifest.workers)]
         self.lead = self.slots[0].worker
         """The worker that gets verdict requests and events."""
@@ -123,8 +121,7 @@ class Generation:
         common = self._loop, self, self._dialect, self._setup
         told: Any = {"host": self._host.info, "folder": str(self.found.folder), "index": index}
         if (link := self.found.link) is None:
-            is_lazy = self.manifest.start == "lazy"
-            return LazyWorker(*common, self.lazy, **told) if is_lazy else ProcessWorker(*common, **told)
+            return self.lazy.new_worker(*common, **told)
         if isinstance(link, HostLink):
             return HostedWorker(*common, link, **told)
         return ProgramWorker(*common, link, **told)

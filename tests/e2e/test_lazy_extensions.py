@@ -122,3 +122,14 @@ def test_no_process_outlives_a_killed_host_that_has_woken_one(zot, lazy):
     assert read_process(pid) is None or is_gone(pid)
     with hosting(zot, lazy, sleeper) as host:
         assert {stats.state for stats in host.stats().values()} == {"asleep"}
+
+
+def test_a_run_that_takes_it_from_a_host_wakes_it_there(zot):
+    lazy = extension(zot.folder, "echo", **LAZY, sessions="shared")
+    learn(zot, lazy)
+    with hosting(zot, lazy) as host:
+        script = Script(zot.cwd, extra=ECHO).call(("echo", {"text": "hello"}), results=[ok("hello")])
+        outcome = zot.replay(script.answer("Done."), "--host", str(host.pid)).check(Status.OK)
+        assert outcome.result.extensions["echo"].calls == 2
+        stats = host.stats()["echo"]
+        assert (stats.state, stats.start_waits) == ("ready", 1)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from supervisor.registry.worker_registry import Registry
 
-FOLDER = "registrations"
-"""The folder of the files in `$ZOT_HOME`."""
 SIZE_LIMIT = 8 * 2**20
 """Maximum size of a file in bytes. The texts of all registrations together have at most 2 MiB."""
 KEY_SHOWN = 12

@@ -8,7 +8,7 @@ of the one that runs, which ends like a version that is replaced. So no request 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from supervisor.discovery.data_dir import name_of
 from supervisor.extension.connection.handshake import Readiness
@@ -23,6 +23,7 @@ from wire.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from supervisor.accounting.account import Account
     from supervisor.discovery.found_extension import FoundExtension
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 SAVE_AFTER_S = 0.5
 """Seconds from a change of the registrations until they are kept: they come one after another."""
-HOST_STOPS = "the host stops"
 
 
 class Sleeper(Protocol):
@@ -57,7 +57,7 @@ class Sleeper(Protocol):
 
 
 class LazyStart:
-    """The sleep of one generation: `begin` before its start, `end` at its end.
+    """The sleep of one generation: `begin` before its start, `end` at its end. `folder` has the registrations.
 
     `start` starts the process of a slot, or fails its worker with a refusal that is not empty. `has_panel` returns
     whether a panel of the extension is open. `rest` has a generation without processes take the place of this one, and
@@ -66,6 +66,7 @@ class LazyStart:
     def __init__(
         self,
         host: HostContext,
+        folder: Path,
         generation: Sleeper,
         *,
         start: Callable[[WorkerSlot, str], None],
@@ -79,11 +80,7 @@ class LazyStart:
         self._loop = host.loop
         self._generation = generation
         self._version = host.info.version
-        self._file = (
-            None
-            if host.registrations is None or found.manifest.start != "lazy"
-            else KeptRegistrations(host.registrations, name_of(found), generation.log.add)
-        )
+        self._file = KeptRegistrations(folder, name_of(found), generation.log.add)
         self._key = ""
         self._kept: Kept | None = None
         self.has_run = False
@@ -95,13 +92,15 @@ class LazyStart:
         self._looking: Timer | None = None
         self._watch: IdleWatch | None = None
 
+    def new_worker(self, *given: Any, **told: Any) -> Worker:
+        """Returns a worker of the generation, whose arguments these are."""
+        return LazyWorker(*given, waker=self, **told)
+
     # --- asleep -----------------------------------------------------------------------------------------------
 
     def begin(self, env: Mapping[str, str]) -> bool:
         """Called before the start with this environment. Returns whether the generation sleeps instead."""
         generation = self._generation
-        if self._file is None:
-            return False
         self._key = start_key(generation.found, env, self._version)
         if generation.state is not GenerationState.CURRENT:
             return False  # a reload looks at the new version itself
@@ -125,8 +124,9 @@ class LazyStart:
         self._sleep(f"{counted(len(kept.tools), 'tool')} of its last start", kept.hello)
         return True
 
-    def follow(self, before: LazyStart) -> None:
+    def follow(self, before: object) -> None:
         """Falls asleep behind a generation that is then stopped, with its registrations."""
+        assert isinstance(before, LazyStart), "only one that may sleep rests"
         self._before, self.has_run = before._generation, True
         self._key, self._kept = before._key, before._kept
         self._generation.registry = before._generation.registry
@@ -175,7 +175,7 @@ class LazyStart:
         self.registered(worker)
         manifest = self._generation.found.manifest
         idle_s = manifest.idle_stop_s if manifest.sessions != "leased" else None  # a run holds each of its processes
-        if idle_s is not None and self._looking is None and self._file is not None and not self._is_over:
+        if idle_s is not None and self._looking is None and not self._is_over:
             self._watch = IdleWatch(idle_s, self._loop.clock(), self._activity)
             self._looking = self._loop.call_later(self._watch.every_s, self._look)
 
@@ -190,7 +190,7 @@ class LazyStart:
     def _save(self) -> None:
         self._saving = None
         kept = Kept.of(self._generation.registry, self._generation.lead.said_hello)
-        if self._file is not None and kept != self._kept:
+        if kept != self._kept:
             self._kept = kept
             self._file.write(self._key, kept)
 
