@@ -7,7 +7,7 @@ start beside them. The workers of a draining generation finish their pending req
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -31,7 +31,6 @@ from supervisor.extension.restart import Decision, EndCause, RestartIn, StayDown
 from supervisor.extension.slot import WorkerSlot
 from supervisor.extension.stalls import Heartbeat, StallHandler
 from supervisor.loop.host_link import HostLink
-from supervisor.process.stop_policy import StopStage
 from wire.dialects.base import Setup
 from wire.dialects.host_calls import STEERING
 from wire.dialects.table import find_dialect
@@ -96,7 +95,8 @@ class Generation:
         self._on_failed = on_failed
         self._on_drained = on_drained
         self._env: dict[str, str] = {}
-        self._retired, self._stalls = False, StallHandler(loop, found.manifest, self.log)
+        self._retired = False
+        self._stalls = StallHandler(loop, found.manifest, self.log)
         self.slots = [self._new_slot(index) for index in range(found.manifest.workers)]
         self.lead = self.slots[0].worker
         """The worker that gets verdict requests and events."""
@@ -118,12 +118,12 @@ class Generation:
 
     def _new_worker(self, index: int) -> Worker:
         common = self._loop, self, self._dialect, self._setup
-        told: Any = {"host": self._host.info, "folder": str(self.found.folder), "index": index}
+        host, folder = self._host.info, str(self.found.folder)
         if (link := self.found.link) is None:
-            return ProcessWorker(*common, **told)
-        return (
-            HostedWorker(*common, link, **told) if isinstance(link, HostLink) else ProgramWorker(*common, link, **told)
-        )
+            return ProcessWorker(*common, host=host, folder=folder, index=index)
+        if isinstance(link, HostLink):
+            return HostedWorker(*common, link, folder=folder, index=index)
+        return ProgramWorker(*common, link, host=host, folder=folder, index=index)
 
     @property
     def workers(self) -> list[Worker]:
@@ -293,7 +293,7 @@ class Generation:
         if isinstance(decision, RestartIn) and may_hold and self._host.restarts.is_held:
             self._host.restarts.add(partial(self._start_again, slot, decision.delay_s))
             decision = StayDown("")
-        _clear_after(slot, ending)
+        slot.clear_after(ending.cause)
         if not (self._retired and ending.cause is EndCause.EXIT):
             self._report(worker, ending, reason, decision)
         if isinstance(decision, RestartIn):
@@ -312,7 +312,7 @@ class Generation:
     def _ended_beside(self, slot: WorkerSlot, ending: WorkerEnding, message: str) -> None:
         """Handles the end of a worker of a candidate or of a draining generation. The worker is not restarted. If
         it belongs to a candidate, the candidate fails."""
-        _clear_after(slot, ending)
+        slot.clear_after(ending.cause)
         if self._retired:
             return
         if self.state is GenerationState.CANDIDATE:
@@ -393,8 +393,3 @@ class Generation:
         processes that it is known to have left, without its own process."""
         self._retired = True
         return {slot.worker: slot.retire() for slot in self.slots}
-
-
-def _clear_after(slot: WorkerSlot, ending: WorkerEnding) -> None:
-    if slot.worker.child is not None:
-        slot.clear(StopStage.KILLED if ending.cause is EndCause.OVER_LIMIT else StopStage.TERMINATED)

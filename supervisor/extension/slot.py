@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.cleanup.env_marks import START
-from supervisor.extension.restart import PastExits
+from supervisor.extension.restart import EndCause, PastExits
 from supervisor.process.child import SpawnError
 from supervisor.process.spawn_limits import Confinement, launch
 from supervisor.process.stop_policy import StopStage
@@ -124,6 +124,11 @@ class WorkerSlot:
             adopted=self._adopted,
             shared_table=self._shared_table,
         )
+
+    def clear_after(self, cause: EndCause) -> None:
+        """Ends the processes that a worker has left whose end had this cause. Does nothing for one without a process."""
+        if self.worker.child is not None:
+            self.clear(StopStage.KILLED if cause is EndCause.OVER_LIMIT else StopStage.TERMINATED)
 
     def _cleared(self) -> None:
         assert self._teardown is not None
