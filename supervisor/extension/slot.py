@@ -126,7 +126,7 @@ class WorkerSlot:
         )
 
     def clear_after(self, cause: EndCause) -> None:
-        """Ends the processes that a worker has left whose end had this cause. Does nothing for one without a process."""
+        """Ends the processes that a worker has left whose end had this cause; none if it has no process."""
         if self.worker.child is not None:
             self.clear(StopStage.KILLED if cause is EndCause.OVER_LIMIT else StopStage.TERMINATED)
 

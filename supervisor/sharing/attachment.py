@@ -10,7 +10,7 @@ from msgspec.structs import force_setattr
 
 from supervisor.loop.future import Failure
 from supervisor.sharing import run_frames
-from supervisor.sharing.forwarded import Forwarded
+from supervisor.sharing.forwarded_request import Forwarded
 from supervisor.sharing.run_frames import Question
 from wire import attach, frames
 from wire.attach import AttachError, ext_head, ext_line

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from supervisor.extension.worker import Worker
     from supervisor.loop.loop import Loop, Timer
     from supervisor.sharing.attachment import Attachment
-    from supervisor.sharing.forwarded import Forwarded
+    from supervisor.sharing.forwarded_request import Forwarded
 
 READY_S = 2.0
 """Seconds that a process may take to answer `lease_begin`."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop, Timer
     from supervisor.sharing.attachment import Attachment
-    from supervisor.sharing.forwarded import Forwarded
+    from supervisor.sharing.forwarded_request import Forwarded
     from wire.dialects.base import PanelChange, RunSession
 
 LOOK_S = 0.25
