@@ -187,6 +187,8 @@ class ToolAnswer(Part):
     """Deferred tools of this extension that the model is offered from the next request on."""
     structured_content: Any = None
     """The result as JSON, for programs. The model gets `content`."""
+    session_id: str | None = None
+    """The session that it is about, from an extension that several runs share."""
 
 
 class CommandAnswer(Part):
@@ -200,6 +202,8 @@ class CommandAnswer(Part):
     tool_name: str | None = None
     """With the action `tool_prompt`: the tool whose result goes with the prompt."""
     tool_args: Any = None
+    session_id: str | None = None
+    """The session that it is about, from an extension that several runs share."""
 
 
 class Verdict(Part):
@@ -231,3 +235,5 @@ class Verdict(Part):
     """For `session_end`: a text that is kept with the session."""
     system_prompt: str | None = None
     """For `before_agent_start`: the whole new system prompt; "" removes it, null leaves it unchanged."""
+    session_id: str | None = None
+    """The session that it is about, from an extension that several runs share."""

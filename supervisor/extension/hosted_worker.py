@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Mapping, Sequence
 
-    from supervisor.extension.worker_owner import WorkerOwner
+    from supervisor.extension.worker import WorkerOwner
     from supervisor.loop.host_link import HostLink
     from supervisor.loop.loop import Loop
     from wire.dialects.base import Dialect, Setup

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
+from supervisor.sharing.attachment import Forwarded
 from supervisor.sharing.fair_queue import FairQueue
-from supervisor.sharing.forwarded_request import Forwarded
 from supervisor.sharing.served_extension import ServedExtension
 from supervisor.sharing.suspects import Suspects
 
