@@ -103,7 +103,8 @@ class PendingRequests:
         self.account.calls += 1
         call_id = str(self.account.calls)
         try:
-            frame = self._session.call(call_id, tool, args, tool_id, run)
+            about = () if run is None else (run,)  # a session that serves one run need not know of it
+            frame = self._session.call(call_id, tool, args, tool_id, *about)
         except UnsendableError as error:
             return self._unsendable(error)
         pending = self._request(call_id, frame, patience_s)
@@ -115,7 +116,7 @@ class PendingRequests:
         self.account.calls += 1
         call_id = str(self.account.calls)
         try:
-            frame = self._session.invoke(call_id, command, args, run)
+            frame = self._session.invoke(call_id, command, args, *(() if run is None else (run,)))
         except UnsendableError as error:
             return self._unsendable(error)
         pending = self._request(call_id, frame, self.timeouts.command)
