@@ -85,6 +85,10 @@ class CannotServeError(Exception):
     """The control socket cannot be served; the text says why."""
 
 
+class UnknownShareError(ValueError):
+    """An extension that is to be shared was not found; the text has the nearest name."""
+
+
 class Host:
     """A host without an agent. Raises `ConfigError` and `StatsFileError`.
 
@@ -217,7 +221,7 @@ class Host:
         discovery = finish(self._discover())
         names = [each.manifest.name for each in discovery.found]
         if unknown := [name for name in self._share if all(name not in each.names for each in discovery.found)]:
-            raise CannotServeError(f"--share {unknown[0]}: {no_such('extension', unknown[0], names)}")
+            raise UnknownShareError(f"--share: {no_such('extension', unknown[0], names)}")
         if self.attach is not None and (trouble := self.attach.start()) is not None:
             raise CannotServeError(trouble)
         count = len(discovery.found)

@@ -163,7 +163,7 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     sessions: Sessions = "private"
     """The runs that one process of it serves, if they attach to a host: private: one run, which starts it; leased: one
     run after another, told apart by `lease_begin` and `lease_end`; shared: all at the same time, told apart by the
-    `session_id` of frames."""
+    `session_id` of frames. [Sharing](../sharing.md) has the rules."""
     start: StartMoment = "eager"
     """eager: its processes start with the host; lazy: with the first call, command, event or verdict for it. Until then
     the registrations of its last start hold. A guard starts eagerly unless this is written in its own manifest."""

@@ -13,7 +13,7 @@ from typing import Any, Union
 
 import msgspec
 
-from wire import control, events, frames, stats
+from wire import attach, control, events, frames, stats
 from wire.batch import journal_lines, records
 from wire.batch.outcome import Outcome
 from wire.batch.task import Task
@@ -46,6 +46,8 @@ def definitions() -> dict[str, tuple[Any, str]]:
     found["stats"] = (stats.StatsLine, "any line of a stats file")
     found["control.request"] = (control.Request, "any line that a client of the control socket says")
     found["control.reply"] = (control.Reply, "any line that a host says on its control socket")
+    found["attach.run"] = (attach.FromRun, "any line of a run on the attach socket of a host")
+    found["attach.host"] = (attach.FromHost, "any line of a host on its attach socket")
     any_request: Any = Union[tuple(requests.COMMANDS.values())]  # noqa: UP007  (of a table)
     found["rpc.request"] = (any_request, "any line that a client of zot rpc says")
     found["rpc.ext"] = (ext_lines.ExtLine, "any line of zot rpc to an extension in the client program")

@@ -30,7 +30,6 @@ from agent.run.steer_queue import SteerQueue
 from agent.run.summarizer import CompactionResult, Summarizer
 from agent.run.turn.model_call import ModelCalls
 from agent.tools.toolbox import Toolbox
-from supervisor.sharing.find_host import NoHostError
 from wire import events, frames
 from wire.dialects.base import HostInfo
 from wire.dialects.host_calls import ToolInfo
@@ -50,8 +49,8 @@ if TYPE_CHECKING:
     from agent.transcript import Image
     from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.loop.loop import Loop
+    from wire.flags.reasoning_levels import Reasoning
     from wire.frames import SessionEnd
-    from wire.reasoning_levels import Reasoning
 
 
 class Engine:
@@ -77,7 +76,6 @@ class Engine:
     ) -> None:
         """`session`: the session to resume; None for a new one."""
         self._options = options
-        self.version = version
         self._event_writer = event_writer
         self._notices = notices
         self._say: Callable[[str], None] = lambda line: notices.say(f"zot: {line}")
@@ -120,7 +118,7 @@ class Engine:
             on_show=on_show,
             on_host_call=self.host_calls.take,
         )
-        self.hosted = HostedExtensions(loop, options, self.supervisor, self._say)
+        self.hosted = HostedExtensions(loop, options, self.supervisor, version, self._say)
         self._hooks = SessionHooks(self.supervisor, "startup" if self.session.resumed is msgspec.UNSET else "resume")
         self._strict = starting.strict_admission(options)
         self.reloader = starting.make_reloader(options, self.supervisor, self._strict)
@@ -351,13 +349,8 @@ class Engine:
         if command is None and needs_model and isinstance(provider, ProviderUnavailable):
             self._begin()
             return PromptResult(provider.status, provider.reason)
-        found = starting.find_extensions(self._options, self._strict)
+        found = starting.find_extensions(self._options, self.hosted.divide, self._strict)
         self._skipped = found.discovery.skipped
-        try:
-            found = found.with_found(self.hosted.divide(found.discovery.found, self.version))
-        except NoHostError as error:
-            self._begin()
-            return PromptResult(Status.REQUIRED_EXTENSION, str(error))
         if command is not None:
             self.supervisor.restarts.hold()
         self.supervisor.prepare()

@@ -26,7 +26,7 @@ from wire.dialects.table import find_dialect
 from wire.suggestions import command_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agent.abort import Abort
     from agent.engine.host_calls.workspace import SessionWorkspace
@@ -49,21 +49,23 @@ if TYPE_CHECKING:
     from wire.events import Record
     from wire.manifest import Manifest
 
+    Divide = Callable[[Sequence[FoundExtension]], tuple[tuple[FoundExtension, ...], str]]
+
 
 class Findings(msgspec.Struct, frozen=True):
     """The extensions found for a run, and its options."""
 
     discovery: Discovery
     options: Options
-
-    def with_found(self, found: tuple[FoundExtension, ...]) -> Findings:
-        """The same with these extensions to start."""
-        return msgspec.structs.replace(self, discovery=msgspec.structs.replace(self.discovery, found=found))
+    refusal: str = ""
+    """Why the host that the run asks for cannot be used; "" if it can, or if the run asks for none."""
 
     @property
     def missing(self) -> str | None:
-        """Names a required extension that may not be started, and says why; None if there is none."""
-        return next((skipped.why_needed for skipped in self.discovery.skipped if skipped.why_needed), None)
+        """Names a required extension that may not be started, or the host, and says why; None if all is there."""
+        return self.refusal or next(
+            (skipped.why_needed for skipped in self.discovery.skipped if skipped.why_needed), None
+        )
 
 
 def make_supervisor(
@@ -118,12 +120,15 @@ def extension_tools(options: Options, supervisor: Supervisor, reloader: Reloader
     return ExtensionTools(supervisor, reloader, project=Path(options.cwd), home=options.home, dialect=COPILOT)
 
 
-def find_extensions(options: Options, strict: StrictAdmission | None = None) -> Findings:
-    """Finds the extensions that `options` names and, with `discover`, those of the project and of the user."""
+def find_extensions(options: Options, divide: Divide, strict: StrictAdmission | None = None) -> Findings:
+    """Finds the extensions that `options` names and, with `discover`, those of the project and of the user. `divide`
+    returns them with those of the run's host, and why the host cannot be used."""
     discovery = options.discovery or finish(
         finding(options, options.cwd, options.home, options.consent, options.config)
     )
-    return Findings(discovery if strict is None else finish(strict.first(discovery)), options)
+    discovery = discovery if strict is None else finish(strict.first(discovery))
+    found, refusal = divide(discovery.found)
+    return Findings(msgspec.structs.replace(discovery, found=found), options, refusal)
 
 
 def finding(request: RunRequest, cwd: str, home: Path, consent: Consent, config: Config) -> Steps[Discovery]:

@@ -30,32 +30,35 @@ NOT_FOUND_HERE = "this run has not found it itself, and goes on without it"
 class HostedExtensions:
     """The connection of one run to its host. `say` gets lines for the user."""
 
-    def __init__(self, loop: Loop, options: Options, supervisor: Supervisor, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, loop: Loop, options: Options, supervisor: Supervisor, version: str, say: Callable[[str], None]
+    ) -> None:
         self._loop = loop
         self._options = options
         self._supervisor = supervisor
+        self._version = version
         self._say = say
         self.connection: HostConnection | None = None
         """None without a host."""
         self._hosted: dict[str, Hosted] = {}
 
-    def divide(self, found: Sequence[FoundExtension], version: str) -> tuple[FoundExtension, ...]:
+    def divide(self, found: Sequence[FoundExtension]) -> tuple[tuple[FoundExtension, ...], str]:
         """Attaches to the host that the run asks for, if it asks for one. Returns the extensions to start, those of the
-        host with their links. Raises `NoHostError`."""
+        host with their links; and why the run must not start, "" if it may."""
         options = self._options
         is_auto = options.host is None and options.config.host == "auto"
         if options.host is None and not is_auto:
-            return tuple(found)
-        session_id = self._supervisor.observers.session_id
+            return tuple(found), ""
+        session_id, host = self._supervisor.observers.session_id, options.host or "."
         try:
             sock, attached = attach_to(
-                options.host or ".", options.home, cwd=options.cwd, session_id=session_id, version=version
+                host, options.home, cwd=options.cwd, session_id=session_id, version=self._version
             )
         except NoHostError as error:
             if not is_auto:
-                raise
+                return (), str(error)
             self._say(f"{error}; this run starts its own extensions".removeprefix("--host .: "))
-            return tuple(found)
+            return tuple(found), ""
         terms = Terms(
             options.cwd, options.consent.copy, options.discover, options.host_version,
             is_asked_for=not is_auto and not options.is_host_of_batch,
@@ -65,12 +68,12 @@ class HostedExtensions:
             self._say(line)
         if made.refusal:
             sock.close()
-            raise NoHostError(made.refusal)
+            return (), made.refusal
         self.connection = connection = HostConnection(self._loop, sock, attached.pid)
         connection.on_line = self._on_line
         self._supervisor.observers.on_switch.append(self._switched)
         taken = [self._with_link(each, connection) for each in made.hosted]
-        return tuple(sorted((*made.private, *taken), key=lambda each: each.order))
+        return tuple(sorted((*made.private, *taken), key=lambda each: each.order)), ""
 
     def _with_link(self, hosted: Hosted, connection: HostConnection) -> FoundExtension:
         self._hosted[hosted.name] = hosted

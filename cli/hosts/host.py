@@ -16,7 +16,7 @@ from cli.version import VERSION
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError
 from supervisor.home.zot_home import zot_home
-from supervisor.host import CannotServeError, Host, HostEvent, HostPhase
+from supervisor.host import CannotServeError, Host, HostEvent, HostPhase, UnknownShareError
 from supervisor.monitoring.rotated_file import StatsFileError
 from supervisor.process import fd_limit
 from wire.exit_codes import Status
@@ -55,6 +55,8 @@ def run_host(flags: Mapping[str, Any]) -> int:
     except CannotServeError as error:
         host.tell(HostEvent("failed", str(error), "error"))
         return Status.ERROR.exit_code
+    except UnknownShareError as error:
+        raise CommandLineError(str(error)) from None
     finally:
         host.loop.run_until(lambda: stderr.is_flushed, host.loop.clock() + FLUSH_S)
         stderr.close()

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from supervisor.extension.extension import Extension
-    from supervisor.extension.worker import Worker
-    from supervisor.extension.worker_owner import Shown
+    from supervisor.extension.worker import Shown, Worker
     from supervisor.loop.loop import Loop, Timer
     from wire.dialects.base import PanelChange
 

@@ -7,7 +7,7 @@ start beside them. The workers of a draining generation finish their pending req
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -96,7 +96,8 @@ class Generation:
         self._on_failed = on_failed
         self._on_drained = on_drained
         self._env: dict[str, str] = {}
-        self._retired, self._stalls = False, StallHandler(loop, found.manifest, self.log)
+        self._retired = False
+        self._stalls = StallHandler(loop, found.manifest, self.log)
         self.lazy = lazy_start(host, self, start=self._start, has_panel=sink.has_panel, rest=partial(owner.rest, self))
         self.slots = [self._new_slot(index) for index in range(found.manifest.workers)]
         self.lead = self.slots[0].worker
@@ -119,12 +120,12 @@ class Generation:
 
     def _new_worker(self, index: int) -> Worker:
         common = self._loop, self, self._dialect, self._setup
-        told: Any = {"host": self._host.info, "folder": str(self.found.folder), "index": index}
+        host, folder = self._host.info, str(self.found.folder)
         if (link := self.found.link) is None:
-            return self.lazy.new_worker(*common, **told)
+            return self.lazy.new_worker(*common, host=host, folder=folder, index=index)
         if isinstance(link, HostLink):
-            return HostedWorker(*common, link, **told)
-        return ProgramWorker(*common, link, **told)
+            return HostedWorker(*common, link, folder=folder, index=index)
+        return ProgramWorker(*common, link, host=host, folder=folder, index=index)
 
     @property
     def workers(self) -> list[Worker]:
@@ -299,7 +300,7 @@ class Generation:
         if isinstance(decision, RestartIn) and may_hold and self._host.restarts.is_held:
             self._host.restarts.add(partial(self._start_again, slot, decision.delay_s))
             decision = StayDown("")
-        slot.clear_after(ending)
+        slot.clear_after(ending.cause)
         if not (self._retired and ending.cause is EndCause.EXIT):
             self._report(worker, ending, reason, decision)
         if isinstance(decision, RestartIn):
@@ -318,7 +319,7 @@ class Generation:
     def _ended_beside(self, slot: WorkerSlot, ending: WorkerEnding, message: str) -> None:
         """Handles the end of a worker of a candidate or of a draining generation. The worker is not restarted. If
         it belongs to a candidate, the candidate fails."""
-        slot.clear_after(ending)
+        slot.clear_after(ending.cause)
         if self._retired:
             return
         if self.state is GenerationState.CANDIDATE:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.notices import NoticeKind
-    from supervisor.extension.worker import Worker
-    from supervisor.extension.worker_owner import Shown
+    from supervisor.extension.worker import Shown, Worker
     from supervisor.loop.loop import Loop
     from supervisor.process.shared_table import SharedProcessTable
     from supervisor.process.table import ProcessTable

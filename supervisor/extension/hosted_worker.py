@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor.extension.lifecycle import Trigger, WorkerState
-from supervisor.extension.restart import EndCause
 from supervisor.extension.worker import Worker
 from supervisor.loop.future import Failure
 from wire import attach
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Mapping, Sequence
 
-    from supervisor.extension.worker_owner import WorkerOwner
+    from supervisor.extension.worker import WorkerOwner
     from supervisor.loop.host_link import HostLink
     from supervisor.loop.loop import Loop
-    from wire.dialects.base import Dialect, HostInfo, Setup
+    from wire.dialects.base import Dialect, Setup
 
 RUN_ENDS = "the run ends"
 _FAILURES = {failure.value: failure for failure in Failure}
@@ -35,10 +34,9 @@ class HostedWorker(Worker):
     __slots__ = ("_is_extended_by_progress", "_link")
 
     def __init__(
-        self, loop: Loop, owner: WorkerOwner, dialect: Dialect, setup: Setup, link: HostLink, *, host: HostInfo,
-        folder: str, index: int,
-    ) -> None:  # fmt: skip
-        super().__init__(loop, owner, find_dialect(ZOT), setup, host=host, folder=folder, index=index)
+        self, loop: Loop, owner: WorkerOwner, dialect: Dialect, setup: Setup, link: HostLink, *, folder: str, index: int
+    ) -> None:
+        super().__init__(loop, owner, find_dialect(ZOT), setup, host=None, folder=folder, index=index)
         self._link = link
         self._is_ready_by_silence = False
         self.requests.is_extended_by_progress = dialect.is_extended_by_progress
@@ -77,9 +75,11 @@ class HostedWorker(Worker):
         elif isinstance(line, attach.State):
             self._change_state(line)
         elif isinstance(line, attach.Refused):
-            self._owner.log.add(f"its host: {line.message}")
             if self.state is WorkerState.SPAWNED:
-                self.give_up(line.message, EndCause.UNSTARTABLE)
+                self._notices.tell("failed", line.message)
+                self._fall(line.message)
+            else:
+                self._notices.remark(f"its host: {line.message}")
 
     def _count(self, kind: str) -> None:
         account = self._owner.account
@@ -91,9 +91,11 @@ class HostedWorker(Worker):
 
     def _register(self, line: attach.Registered) -> None:
         """Takes the registrations in place of all earlier ones."""
-        is_first = self.state is WorkerState.SPAWNED
-        said = line.frames if is_first else line.frames[1:]
+        is_first = self.said_hello is None
+        if is_first:
+            self._move(Trigger.AWAITED)
         self.registry.clear()
+        said = line.frames if is_first else line.frames[1:]
         self.channel.receive(b"".join(bytes(frame) + b"\n" for frame in said))
         self.registry.instructions = line.instructions
         self.requests.accepts_cancel = self.requests.accepts_verdict_cancel = True
@@ -105,33 +107,32 @@ class HostedWorker(Worker):
     def _change_state(self, line: attach.State) -> None:
         if line.state == "gone":
             self._link.close(line.reason)
+            self._fall(line.reason)
             if line.is_private and self._link.on_private is not None:
                 self._link.on_private(line.reason)
-            self.give_up(line.reason, EndCause.UNSTARTABLE)
-            if self.state is WorkerState.BACKOFF:
-                self.abandon()
-                self.fail_requests_with(line.reason)
-                self._owner.registered(self)
-        elif line.state == "down" and self.state.is_up:
-            self.failure = line.reason
-            self._move(Trigger.LOST)
-            self._owner.registered(self)
         elif line.state == "down":
+            self.failure = line.reason
+            self.restart_timer(None)
+            self._move(Trigger.LOST)
             self.fail_requests_with(line.reason)
+            self._owner.stopped(self)
 
     def _lose_host(self, reason: str) -> None:
         """The connection to the host has ended."""
-        if not self.is_running:
-            return
-        self._link.close(reason)
-        self._notices.tell("exited", reason)
-        if self.state is WorkerState.BACKOFF:
-            self.abandon()
-            self.fail_requests_with(reason)
-            self.channel.end(reason)
-            self._owner.registered(self)
-        else:
-            self._end(reason, reason, Trigger.GONE, EndCause.EXIT, None)
+        if self.is_running:
+            self._link.close(reason)
+            self._notices.tell("exited", reason)
+            self._fall(reason)
+
+    def _fall(self, reason: str) -> None:
+        """The extension does not come back in this run: its pending requests fail, and so do all later ones."""
+        self.failure = reason
+        self.restart_timer(None)
+        self._move(Trigger.LOST)
+        self._move(Trigger.ABANDONED)
+        self.fail_requests_with(reason)
+        self.channel.end(reason)
+        self._owner.stopped(self)
 
     # --- end ------------------------------------------------------------------------------------------------
 

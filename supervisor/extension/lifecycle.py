@@ -72,6 +72,8 @@ class Trigger(Enum):
     """No next worker will be started after all."""
     LOST = "lost"
     """Its process has ended in another host, which starts the next one."""
+    AWAITED = "awaited"
+    """A process that was never up in that host is up now, and says hello."""
     FOUND = "found"
     """The next process is up in that host."""
     UNUSED = "unused"
@@ -100,9 +102,11 @@ _WORKER_TRANSITIONS: dict[tuple[WorkerState, Trigger], WorkerState] = {
     (WorkerState.FAILED, Trigger.RETRY): WorkerState.BACKOFF,
     (WorkerState.EXITED, Trigger.RETRY): WorkerState.BACKOFF,
     (WorkerState.BACKOFF, Trigger.ABANDONED): WorkerState.FAILED,
+    (WorkerState.SPAWNED, Trigger.LOST): WorkerState.BACKOFF,
     (WorkerState.GREETED, Trigger.LOST): WorkerState.BACKOFF,
     (WorkerState.READY, Trigger.LOST): WorkerState.BACKOFF,
     (WorkerState.BACKOFF, Trigger.FOUND): WorkerState.READY,
+    (WorkerState.BACKOFF, Trigger.AWAITED): WorkerState.SPAWNED,
     (WorkerState.SPAWNED, Trigger.UNUSED): WorkerState.EXITED,
 }
 

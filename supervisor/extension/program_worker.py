@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from supervisor.extension.restart import EndCause
-    from supervisor.extension.worker_owner import WorkerOwner
+    from supervisor.extension.worker import WorkerOwner
     from supervisor.loop.link import Link
     from supervisor.loop.loop import Loop
     from wire.dialects.base import Dialect, HostInfo, Setup

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.discovery.found_extension import FoundExtension
-    from supervisor.extension.restart import WorkerEnding
     from supervisor.extension.worker import Worker
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop, Timer
@@ -126,10 +125,10 @@ class WorkerSlot:
             shared_table=self._shared_table,
         )
 
-    def clear_after(self, ending: WorkerEnding) -> None:
-        """Ends the processes of a worker that has ended by itself or was given up. Does nothing without a process."""
+    def clear_after(self, cause: EndCause) -> None:
+        """Ends the processes that a worker has left whose end had this cause; none if it has no process."""
         if self.worker.child is not None:
-            self.clear(StopStage.KILLED if ending.cause is EndCause.OVER_LIMIT else StopStage.TERMINATED)
+            self.clear(StopStage.KILLED if cause is EndCause.OVER_LIMIT else StopStage.TERMINATED)
 
     def _cleared(self) -> None:
         assert self._teardown is not None

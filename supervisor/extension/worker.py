@@ -7,14 +7,13 @@ A restart makes a new worker.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from supervisor.accounting.limits import TreeUse
 from supervisor.extension.connection.channel import Channel
 from supervisor.extension.connection.handshake import NO_NAME, Readiness, no_hello, not_hello, readiness
 from supervisor.extension.lifecycle import Trigger, WorkerState, advance
 from supervisor.extension.restart import EndCause, WorkerEnding
-from supervisor.extension.worker_owner import Shown
 from supervisor.process.exit_cause import LastWords
 from supervisor.process.stop_policy import Patience
 from supervisor.registry.worker_registry import Registry
@@ -25,12 +24,60 @@ if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Mapping, Sequence
 
-    from supervisor.extension.worker_owner import WorkerOwner
+    from supervisor.accounting.account import Account
+    from supervisor.extension.connection.open_calls import HostCallAnswer
+    from supervisor.extension.log import ExtensionLog
+    from supervisor.extension.notices import Notices
     from supervisor.loop.link import Link
     from supervisor.loop.loop import Loop, Timer
     from supervisor.loop.pipes import PipeReader, PipeWriter
     from supervisor.process.child import Child
     from wire.dialects.base import Dialect, HostInfo, Setup, Unusable
+    from wire.dialects.host_calls import HostCall
+    from wire.manifest import Timeouts
+
+
+Shown = frames.ClearNotes | frames.OpenPanel | frames.PanelRender | frames.PanelClosed
+
+
+class WorkerOwner(Protocol):
+    """The generation that a worker belongs to, or the harness."""
+
+    name: str
+    data_dir: str
+    account: Account
+    log: ExtensionLog
+    timeouts: Timeouts
+    notices: Notices
+
+    def registered(self, worker: Worker) -> None:
+        """The registrations of the worker changed, or it said hello."""
+
+    def refusal(self, worker: Worker) -> str:
+        """Why the hello of the worker is refused; "" if it is accepted. A refused worker is not restarted."""
+
+    def got_ready(self, worker: Worker) -> None: ...
+
+    def ended(self, worker: Worker, ending: WorkerEnding, reason: str) -> None:
+        """The process has ended by itself, or the host has given up the worker. The owner then ends the process."""
+
+    def collected(self, worker: Worker) -> None:
+        """The process has been waited for. Processes that it started may live on."""
+
+    def memory_breach(self, worker: Worker) -> str | None:
+        """Called after `collected` if SIGKILL ended the process. Returns the reason if it was the memory limit."""
+
+    def stopped(self, worker: Worker) -> None:
+        """The process has ended after the host had stopped the worker or given it up."""
+
+    def showed(self, worker: Worker, frame: Shown) -> None:
+        """The worker clears its notes, or redraws or closes a panel."""
+
+    def timed_out(self, worker: Worker) -> None:
+        """A request to the worker got no answer in time."""
+
+    def called(self, call: HostCall, answer: HostCallAnswer) -> None:
+        """The worker wants something from the host."""
 
 
 class Worker:
@@ -39,8 +86,8 @@ class Worker:
     __slots__ = (
         "_acked", "_clock", "_folder", "_host", "_is_drained", "_is_ready_by_silence", "_loop", "_notices", "_owner",
         "_session", "_timer", "can_ping", "channel", "child", "failure", "index", "knows_session", "last_words",
-        "on_lease_ready", "patience", "readiness", "registry", "requests", "said_hello", "started_at", "state",
-        "state_since", "timeouts", "usage",
+        "patience", "readiness", "registry", "requests", "said_hello", "started_at", "state", "state_since", "timeouts",
+        "usage",
     )  # fmt: skip
 
     def __init__(
@@ -77,8 +124,6 @@ class Worker:
         """Whether the worker has ever been ready, and why. Its end does not change that."""
         self.knows_session = False
         self.can_ping = False
-        self.on_lease_ready: Callable[[str], None] | None = None
-        """Gets the id of each `lease_ready`."""
         self.said_hello: frames.Hello | None = None
         """The hello that was accepted."""
         self.started_at = loop.clock()
@@ -117,7 +162,7 @@ class Worker:
             frames.Notify: self._notices.note,
             frames.Pong: self.channel.ponged,
             frames.ShutdownAck: self._on_shutdown_ack,
-            frames.LeaseReady: self._on_lease_ready,
+            frames.LeaseReady: lambda _frame: None,  # of a host that leases it, which sets its own handler
             Instructions: self._on_instructions,
             HostCalled: self._on_host_called,
             HostCallCancelled: self.channel.host_calls.cancelled,
@@ -269,10 +314,6 @@ class Worker:
 
     def _on_shutdown_ack(self, _frame: frames.ShutdownAck) -> None:
         self._acked = True
-
-    def _on_lease_ready(self, frame: frames.LeaseReady) -> None:
-        if self.on_lease_ready is not None:
-            self.on_lease_ready(frame.id)
 
     def _on_instructions(self, instructions: Instructions) -> None:
         self.registry.instructions = instructions.text

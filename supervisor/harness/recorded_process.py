@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.restart import WorkerEnding
-    from supervisor.extension.worker import Worker
-    from supervisor.extension.worker_owner import Shown
+    from supervisor.extension.worker import Shown, Worker
     from supervisor.harness.comparison import ScriptPaths
     from supervisor.loop.link import Link
     from supervisor.loop.loop import Loop

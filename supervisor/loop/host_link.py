@@ -116,7 +116,7 @@ class HostConnection:
         return link
 
     def close(self) -> None:
-        """Closes the connection. What waits for the host is dropped."""
+        """Closes the connection and drops the bytes that wait for the host."""
         self.reader.close()
         self._writer.close()
 

@@ -93,6 +93,9 @@ def assign(found: Sequence[FoundExtension], attached: Attached, terms: Terms, en
             f"{where} works in {attached.cwd}: {counted(len(elsewhere), 'extension')} of that project"
             f" ({', '.join(elsewhere)}) not shared with {terms.cwd}"
         )
+    if not hosted and not refused and terms.is_asked_for:
+        why = "; ".join(f"{each.name}: {each.why}" for each in attached.extensions if each.why)
+        lines.append(f"{where} shares nothing with this run{f' ({why})' if why else ''}")
     taken = {each.name for each in hosted}
     advice = f"; run zot ext reload NAME --host {attached.pid}, or add --host-version to use the host's"
     return Assignment(

@@ -126,7 +126,7 @@ class AttachServer:
             kind = LeasedExtension if mode == "leased" else SharedExtension
             served = self.served[name] = kind(self._loop, extension)
             self._frames.adopt(extension, served)
-        run.hold(Attachment(run, served))
+        run.hold(served, Attachment(run, served))
 
     def switch(self, run: AttachedRun, session_id: str) -> None:
         """A run goes on with another session."""

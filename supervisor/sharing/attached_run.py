@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from supervisor.control.connection import ControlConnection
 from wire import attach
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import socket
 
     from supervisor.loop.loop import Loop
-    from supervisor.sharing.attach_server import AttachServer
     from supervisor.sharing.attachment import Attachment
+    from supervisor.sharing.served_extension import ServedExtension
     from wire.framing import Line
 
 COMPLAINTS = 100
@@ -25,14 +25,23 @@ STUCK_S = 300.0
 _FRAME = b',"frame":'
 
 
+class Server(Protocol):
+    """The attach server, see `AttachServer`."""
+
+    def attach(self, run: AttachedRun, line: attach.Attach) -> None: ...
+    def take(self, run: AttachedRun, name: str) -> None: ...
+    def switch(self, run: AttachedRun, session_id: str) -> None: ...
+    def gone(self, run: AttachedRun) -> None: ...
+
+
 class AttachedRun:
     """One connection, from its first line to its end. All that it had in flight is freed then."""
 
-    def __init__(self, loop: Loop, sock: socket.socket, server: AttachServer, number: int) -> None:
+    def __init__(self, loop: Loop, sock: socket.socket, server: Server, number: int) -> None:
         self.number = number
         self.session = RunSession("", "")
         self.pid = 0
-        self.taken: dict[str, Attachment] = {}
+        self.taken: dict[str, tuple[ServedExtension, Attachment]] = {}
         """The extensions that it has, by name."""
         self._heads: dict[bytes, Attachment] = {}
         self._server = server
@@ -68,12 +77,13 @@ class AttachedRun:
         elif isinstance(line, attach.SessionSwitched):
             self._server.switch(self, line.session_id)
         elif isinstance(line, attach.UseAsked):
-            self.send(attach.encode(attach.Use({name: each.served.use_of(each) for name, each in self.taken.items()})))
+            used = {name: served.use_of(attachment) for name, (served, attachment) in self.taken.items()}
+            self.send(attach.encode(attach.Use(used)))
         elif isinstance(line, attach.Ext):
-            if (attachment := self.taken.get(line.extension)) is None:
+            if (taken := self.taken.get(line.extension)) is None:
                 self.complain(f"this run has not taken {line.extension[:80]!r}")
             else:
-                attachment.on_frame(bytes(line.frame))
+                taken[1].on_frame(bytes(line.frame))
 
     def complain(self, reason: str, extension: str = "") -> None:
         """Tells the run of a line that cannot be used. A run that sends nothing else is dropped."""
@@ -92,11 +102,11 @@ class AttachedRun:
 
     # --- extensions ---------------------------------------------------------------------------------------------
 
-    def hold(self, attachment: Attachment) -> None:
+    def hold(self, served: ServedExtension, attachment: Attachment) -> None:
         """The run has taken an extension."""
-        self.taken[attachment.served.name] = attachment
+        self.taken[served.name] = served, attachment
         self._heads[attachment.head] = attachment
-        attachment.served.join(attachment)
+        served.join(attachment)
 
     def leave(self, attachment: Attachment) -> None:
         """The run no longer uses an extension."""
@@ -109,9 +119,9 @@ class AttachedRun:
         self.send(attach.encode(attach.State(name, "gone", reason, is_private=is_private)))
 
     def _release(self, attachment: Attachment, reason: str) -> None:
-        if self.taken.pop(attachment.served.name, None) is not None:
+        if (taken := self.taken.pop(attachment.served.name, None)) is not None:
             self._heads.pop(attachment.head, None)
-            attachment.served.leave(attachment, reason)
+            taken[0].leave(attachment, reason)
 
     # --- end ----------------------------------------------------------------------------------------------------
 
@@ -121,6 +131,6 @@ class AttachedRun:
         self._end(reason)
 
     def _end(self, reason: str) -> None:
-        for attachment in list(self.taken.values()):
+        for _, attachment in list(self.taken.values()):
             self._release(attachment, f"its run is gone: {reason}")
         self._server.gone(self)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Raw
 from msgspec.structs import force_setattr
 
 from supervisor.loop.future import Failure
 from supervisor.sharing import run_frames
-from supervisor.sharing.forwarded import Forwarded
 from supervisor.sharing.run_frames import Question
 from wire import attach, frames
 from wire.attach import AttachError, ext_head, ext_line
@@ -19,16 +18,72 @@ from wire.dialects.base import GuardAnswer
 from wire.dialects.verdict import answer_frame
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import msgspec
 
     from supervisor.extension.connection.open_calls import HostCallAnswer
+    from supervisor.extension.worker import Worker
     from supervisor.loop.future import Pending
-    from supervisor.sharing.attached_run import AttachedRun
-    from supervisor.sharing.served_extension import ServedExtension
+    from supervisor.sharing.session_use import Uses
+    from wire.dialects.base import PanelChange, RunSession
     from wire.dialects.host_calls import HostCall
 
 SESSION_FRAME = frozenset({"session_start", "session_end"})
 NOT_FOR_RUNS = "an extension that serves several runs cannot ask for it"
+
+
+Request = Question | frames.ToolCall | frames.CommandInvoked
+
+
+class Run(Protocol):
+    """The attached run, see `AttachedRun`."""
+
+    number: int
+    session: RunSession
+
+    def send(self, line: bytes) -> None: ...
+    def complain(self, reason: str, extension: str = "") -> None: ...
+    def leave(self, attachment: Attachment) -> None: ...
+    def drop(self, attachment: Attachment, reason: str, *, is_private: bool = False) -> None: ...
+
+
+class Served(Protocol):
+    """The extension, see `ServedExtension`."""
+
+    name: str
+    uses: Uses
+
+    def submit(self, forwarded: Forwarded) -> None: ...
+    def cancel(self, forwarded: Forwarded, reason: str) -> None: ...
+    def tell(self, attachment: Attachment, event: frames.Event, size: int) -> None: ...
+    def panel(self, attachment: Attachment, change: PanelChange) -> None: ...
+    def ping(self, attachment: Attachment, done: Callable[[], None]) -> None: ...
+
+
+class Forwarded:
+    """A request that waits in the line of its run, or is under way. It ends once."""
+
+    __slots__ = ("attachment", "frame", "id", "is_asked_again", "limit_s", "pending", "size", "worker")
+
+    def __init__(self, attachment: Attachment, request: str, frame: Request, size: int) -> None:
+        self.attachment = attachment
+        self.id = request
+        """The run's id of the request."""
+        self.frame = frame
+        self.size = size
+        """Of the frame, in bytes."""
+        self.pending: Pending | None = None
+        """None while it waits."""
+        self.worker: Worker | None = None
+        self.limit_s = 0.0
+        """Seconds that the extension may take once it is under way."""
+        self.is_asked_again = False
+        """Its extension died with it once, and it is asked once more."""
+
+    @property
+    def is_verdict(self) -> bool:
+        return isinstance(self.frame, frames.Event)
 
 
 class Attachment:
@@ -36,7 +91,7 @@ class Attachment:
 
     __slots__ = ("_answers", "_calls_made", "head", "knows_session", "open", "run", "served", "use")
 
-    def __init__(self, run: AttachedRun, served: ServedExtension) -> None:
+    def __init__(self, run: Run, served: Served) -> None:
         self.run = run
         self.served = served
         self.head = ext_head(served.name)

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from supervisor.extension.slot import WorkerSlot
     from supervisor.extension.worker import Worker
     from supervisor.loop.loop import Loop, Timer
-    from supervisor.sharing.attachment import Attachment
-    from supervisor.sharing.forwarded import Forwarded
+    from supervisor.sharing.attachment import Attachment, Forwarded
 
 READY_S = 2.0
 """Seconds that a process may take to answer `lease_begin`."""
@@ -162,13 +161,13 @@ class LeasedExtension(ServedExtension):
         self._number += 1
         lease.id = f"lease-{self._number}"
         lease.slot, lease.worker, lease.state = slot, worker, LeaseState.BEGUN
-        worker.on_lease_ready = self._ready
+        worker.channel.handlers[frames.LeaseReady] = self._on_ready
         session = lease.attachment.run.session
         worker.requests.write(frames.encode(frames.LeaseBegin(lease.id, session.id, session.cwd)))
         lease.timer = self._loop.call_later(READY_S, lambda: self._late(lease))
 
-    def _ready(self, lease_id: str) -> None:
-        lease = next((each for each in self._leases.values() if each.id == lease_id), None)
+    def _on_ready(self, frame: frames.LeaseReady) -> None:
+        lease = next((each for each in self._leases.values() if each.id == frame.id), None)
         if lease is None or lease.state is not LeaseState.BEGUN:
             return
         self._stop_timer(lease)

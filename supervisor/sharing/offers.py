@@ -68,6 +68,7 @@ class Offers:
         self._first: dict[str, tuple[FoundExtension, dict[str, FileStamp]]] = {}
         """The files of each extension as they were when its present version was first seen."""
         self._looks: dict[str, tuple[float, bool]] = {}
+        self._described: dict[str, tuple[FoundExtension, Offered]] = {}
 
     def note(self, extension: Extension) -> None:
         """Remembers the files of an extension that has just been started or replaced."""
@@ -97,18 +98,17 @@ class Offers:
     def offer(self, extension: Extension, environ: Mapping[str, str], salt: str) -> Offered:
         """The description of an extension for a run."""
         found = extension.found
+        known = self._described.get(extension.name)
+        if known is None or known[0] is not found:
+            known = self._described[extension.name] = found, _describe_whole(found)
         mode, why = self.mode(extension)
-        return Offered(
-            valid_text(extension.name),
-            mode,  # type: ignore[arg-type]
-            found.scope.recorded,
-            valid_text(place_of(found)),
-            Raw(msgspec.json.encode(found.manifest)),
-            describe(found),
+        return msgspec.structs.replace(
+            known[1],
+            sessions=mode,
             why=why,
             is_changed=self._is_changed(extension),
             granted=granted_values(found, environ, salt),
-        )  # fmt: skip
+        )
 
     def _is_changed(self, extension: Extension) -> bool:
         known = self._first.get(extension.name)
@@ -120,3 +120,15 @@ class Offers:
             changed = look(known[0].folder) != known[1]
             self._looks[extension.name] = now, changed
         return changed
+
+
+def _describe_whole(found: FoundExtension) -> Offered:
+    """The part of an offer that depends on the extension alone."""
+    return Offered(
+        valid_text(found.manifest.name),
+        "private",
+        found.scope.recorded,
+        valid_text(place_of(found)),
+        Raw(msgspec.json.encode(found.manifest)),
+        describe(found),
+    )

@@ -9,12 +9,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET, Raw
+
 from supervisor.loop.future import Failure
 from supervisor.registry.registration import INTERACTIVE_S
 from supervisor.sharing import run_frames
-from supervisor.sharing.registrations import registered
 from supervisor.sharing.session_use import Uses
 from wire import attach, frames
+from wire.attach import Registered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
     from supervisor.extension.worker import Worker
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop, Timer
-    from supervisor.sharing.attachment import Attachment
-    from supervisor.sharing.forwarded import Forwarded
+    from supervisor.registry.registration import Tool
+    from supervisor.sharing.attachment import Attachment, Forwarded
     from wire.dialects.base import PanelChange, RunSession
 
 LOOK_S = 0.25
@@ -211,3 +213,34 @@ def _request(
     if tool is not None and tool.is_interactive:
         limit_s = INTERACTIVE_S
     return limit_s, requests.call(frame.name, bytes(frame.args), limit_s, "", session)
+
+
+def registered(extension: Extension) -> Registered:
+    """All present registrations of an extension that is up."""
+    registry, hello = extension.registry, extension.lead.said_hello
+    said = [
+        frames.Hello(
+            extension.name,
+            None if hello is None else hello.version,
+            None if hello is None else hello.capabilities,
+        ),
+        *(_tool_frame(tool) for tool in registry.tools.values()),
+        *(frames.RegisterCommand(each.name, each.description or None) for each in registry.commands.values()),
+        frames.Subscribe(sorted(registry.observes) or None, sorted(registry.guards) or None),
+        frames.Ready(),
+    ]
+    return Registered(extension.name, tuple(Raw(frames.encoder.encode(frame)) for frame in said), registry.instructions)
+
+
+def _tool_frame(tool: Tool) -> frames.RegisterTool:
+    return frames.RegisterTool(
+        tool.name,
+        tool.description or None,
+        Raw(frames.encoder.encode(tool.schema)),
+        timeout_s=tool.timeout_s,
+        idempotent=tool.retry or None,
+        read_only=tool.read_only or None,
+        deferred=tool.is_deferred or None,
+        output_schema=UNSET if tool.output_schema is None else Raw(frames.encoder.encode(tool.output_schema)),
+        interactive=tool.is_interactive or None,
+    )

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
+from supervisor.sharing.attachment import Forwarded
 from supervisor.sharing.fair_queue import FairQueue
-from supervisor.sharing.forwarded import Forwarded
 from supervisor.sharing.served_extension import ServedExtension
 from supervisor.sharing.suspects import Suspects
 
@@ -52,12 +52,11 @@ class SharedExtension(ServedExtension):
         attachment.run.send(self._state)
 
     def leave(self, attachment: Attachment, reason: str) -> None:
-        super().leave(attachment, reason)
         number = attachment.run.number
-        if number not in self.runs:
-            self._queue.leave(number)
-            self._suspects.forget(number)
-            self._pump()
+        self._queue.leave(number)  # before its requests end: nothing that waits may take their place
+        self._suspects.forget(number)
+        super().leave(attachment, reason)
+        self._pump()
 
     def attachment_of(self, worker: Worker, session_id: str | None) -> Attachment | None:  # noqa: ARG002
         return next((each for each in self.runs.values() if each.run.session.id == session_id), None)

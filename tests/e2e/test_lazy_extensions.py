@@ -126,8 +126,10 @@ def test_no_process_outlives_a_killed_host_that_has_woken_one(zot, lazy):
 
 def test_a_run_that_takes_it_from_a_host_wakes_it_there(zot):
     lazy = extension(zot.folder, "echo", **LAZY, sessions="shared")
-    learn(zot, lazy)
-    with hosting(zot, lazy) as host:
+    flags = ("--share", "echo")
+    with hosting(zot, lazy, flags=flags):
+        wait_until(lambda: len(kept(zot)) == 1)
+    with hosting(zot, lazy, flags=flags) as host:
         script = Script(zot.cwd, extra=ECHO).call(("echo", {"text": "hello"}), results=[ok("hello")])
         outcome = zot.replay(script.answer("Done."), "--host", str(host.pid)).check(Status.OK)
         assert outcome.result.extensions["echo"].calls == 2

@@ -125,7 +125,8 @@ class PendingRequests:
         self.account.calls += 1
         call_id = str(self.account.calls)
         try:
-            frame = self.session.call(call_id, tool, args, tool_id, run)
+            about = () if run is None else (run,)  # a session that serves one run need not know of it
+            frame = self.session.call(call_id, tool, args, tool_id, *about)
         except UnsendableError as error:
             return self._unsendable(error)
         pending = self._request(call_id, frame, patience_s)
@@ -137,7 +138,7 @@ class PendingRequests:
         self.account.calls += 1
         call_id = str(self.account.calls)
         try:
-            frame = self.session.invoke(call_id, command, args, run)
+            frame = self.session.invoke(call_id, command, args, *(() if run is None else (run,)))
         except UnsendableError as error:
             return self._unsendable(error)
         pending = self._request(call_id, frame, self.timeouts.command)

@@ -47,7 +47,7 @@ def lazy_start(
     has_panel: Callable[[], bool],
     rest: Callable[[], bool],
 ) -> LazyStart | Awake:
-    """What decides when the processes of a generation start and stop. The functions are those of `LazyStart`."""
+    """Returns the rules for the starts and stops of a generation. The functions are those of `LazyStart`."""
     found = generation.found
     if found.manifest.start != "lazy" or found.link is not None or host.registrations is None:
         return AWAKE

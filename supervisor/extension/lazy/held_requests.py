@@ -49,10 +49,10 @@ class HeldRequests:
         return self._hold(call_id, partial(self._session.ask, call_id, event), _size_of(event))
 
     def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None) -> bytes:
-        return self._hold(call_id, partial(self._session.call, call_id, tool, args, tool_id, run), len(args))
+        return self._hold(call_id, partial(self._session.call, call_id, tool, args, tool_id, *_about(run)), len(args))
 
     def invoke(self, call_id: str, command: str, args: str, run: RunSession | None = None) -> bytes:
-        return self._hold(call_id, partial(self._session.invoke, call_id, command, args, run), len(args))
+        return self._hold(call_id, partial(self._session.invoke, call_id, command, args, *_about(run)), len(args))
 
     def _hold(self, call_id: str, encode: Callable[[], bytes], size: int) -> bytes:
         if not self._fits(size):
@@ -117,6 +117,11 @@ class HeldRequests:
         first = [("", partial(self._session.tell, event)) for event in self._begins.values()]
         held, self._held, self._begins, self._size = self._held, [], {}, 0
         return [*first, *held]
+
+
+def _about(run: RunSession | None) -> tuple[RunSession, ...]:
+    """A session that serves one run need not know of it."""
+    return () if run is None else (run,)
 
 
 def _size_of(event: frames.Event) -> int:

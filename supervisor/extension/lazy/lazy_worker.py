@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from supervisor.extension.connection.handshake import Readiness
     from supervisor.extension.restart import EndCause
-    from supervisor.extension.worker_owner import WorkerOwner
+    from supervisor.extension.worker import WorkerOwner
     from supervisor.loop.loop import Loop
     from supervisor.process.child import ExitStatus
     from wire.dialects.base import Dialect, HostInfo, Setup
