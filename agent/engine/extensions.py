@@ -271,7 +271,7 @@ def is_owner_known(command: str, extensions: Iterable[Extension]) -> bool:
 def tell_late(extensions: Iterable[Extension], notices: StderrNotices) -> None:
     """Says of each extension that is still starting that the run goes on without it."""
     for extension in extensions:
-        if not extension.state.is_settled:
+        if not (extension.state.is_settled or extension.was_ready):
             said = "still starting; its tools join in the turn after it is ready"
             notices.notice(extension, "late", said)
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agent.output.fd_writer import FdWriter
-from supervisor.extension.notices import REASON_LENGTH, RECORDED_ONLY, line_about
+from supervisor.extension.notices import AWAKE, REASON_LENGTH, RECORDED_ONLY, line_about
 from wire import events
 from wire.suggestions import join_names
 from wire.text import one_line, printable, valid_text
@@ -55,7 +55,7 @@ class StderrNotices:
 
     def notice(self, extension: Extension, kind: NoticeKind, message: str) -> None:
         """Reports an event of an extension, such as a crash."""
-        if kind == "started" and self.has_begun and extension.found.link is None:
+        if kind == "started" and message != AWAKE and self.has_begun and extension.found.link is None:
             kind, message = "late", "ready after the first request; its tools join in the next turn"
         self.report(extension.name, kind, message)
         for follower in self.followers:

@@ -25,7 +25,7 @@ from supervisor.extension.lifecycle import (
     may_take_over,
 )
 from supervisor.extension.log import ExtensionLog
-from supervisor.extension.notices import NOTICE_LENGTH, Notices, exit_message
+from supervisor.extension.notices import AWAKE, NOTICE_LENGTH, Notices, exit_message
 from supervisor.extension.program_worker import HOST_STOPS, ProgramWorker
 from supervisor.extension.restart import Decision, EndCause, RestartIn, StayDown, WorkerEnding, decide
 from supervisor.extension.slot import WorkerSlot
@@ -207,7 +207,7 @@ class Generation:
             which = "" if len(self.slots) == 1 else f" (worker {worker.index + 1})"
             self.notices.tell("restarted", f"ready again, restart {self.account.restarts}{which}")
         elif not others:
-            self.notices.tell("started", "ready")
+            self.notices.tell("started", AWAKE if worker.requests.waits_for_start else "ready")
 
     def registered(self, worker: Worker) -> None:
         self.lazy.registered(worker)

@@ -35,6 +35,8 @@ NoticeKind = Literal[
     "started", "exited", "restarted", "reloaded", "failed", "blocked", "no_verdict", "limit", "late", "warning",
     "remark", "asked", "context", "error_handling", "summary", "system_prompt",
 ]  # fmt: skip
+AWAKE = "awake: a request or an event needs it"
+"""The message of `started` about an extension that has slept: its tools were offered before."""
 RECORDED_ONLY = frozenset({"started", "remark", "context", "summary"})
 """Kinds of notices for records and clients only: stderr does not show them."""
 EventLevel = Literal["debug", "info", "warning", "error"]

@@ -83,6 +83,9 @@ def test_a_run_starts_none_that_it_does_not_need(zot):
     outcome = zot.replay(calling.answer("Done."), "-e", lazy).check(Status.OK)
     cost = outcome.result.extensions["echo"]
     assert (cost.calls, cost.errors, cost.start_waits) == (2, 0, 1)
+    told = [record.message for record in outcome.of(Extension) if record.extension == "echo"]
+    assert "awake: a request or an event needs it" in told
+    assert not [message for message in told if "first request" in message], "its tools were offered from the beginning"
 
 
 def test_a_run_without_need_has_no_process_of_it(zot):
