@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import json
 import os
+import selectors
 import subprocess
 import time
 from typing import TYPE_CHECKING, Any, Protocol
@@ -129,10 +130,21 @@ class Elsewhere:
 
 
 class Blocking:
-    """A host that blocks while it waits: `os.write`, `os.read`, orjson. It has one extension and no deadline."""
+    """A host that blocks while it waits: `os.write`, `os.read`, orjson. It has one extension and no deadline. Between
+    spaced calls it reads from the `floods`, and throws away what they say. Beside floods each process has a session of
+    its own, as with zot: the kernel may share out the processors by session."""
 
-    def __init__(self, argv: Sequence[str]) -> None:
-        self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    def __init__(self, argv: Sequence[str], floods: Sequence[Sequence[str]] = ()) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._process, *self._floods = (
+            subprocess.Popen(
+                each, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=bool(floods)
+            )
+            for each in (argv, *floods)
+        )
+        for flood in self._floods:
+            assert flood.stdout is not None
+            self._selector.register(flood.stdout, selectors.EVENT_READ)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._to, self._from = self._process.stdin.fileno(), self._process.stdout.fileno()
@@ -147,7 +159,9 @@ class Blocking:
         samples: list[int] = []
         to, from_, clock = self._to, self._from, time.perf_counter_ns
         for _ in range(count):
-            if gap_s:
+            if gap_s and self._floods:
+                self._read_floods(time.monotonic() + gap_s)
+            elif gap_s:
                 time.sleep(gap_s)
             start = clock()
             os.write(to, orjson.dumps(QUESTION) + b"\n")
@@ -158,15 +172,22 @@ class Blocking:
             samples.append(clock() - start)
         return samples
 
+    def _read_floods(self, end: float) -> None:
+        while (left := end - time.monotonic()) > 0:
+            for key, _ in self._selector.select(left):
+                os.read(key.fd, 65536)
+
     def place(self, placement: Placement) -> None:
-        placement.apply([os.getpid()], [self._process.pid])
+        placement.apply([os.getpid()], [process.pid for process in (self._process, *self._floods)])
 
     def close(self) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait()
-        self._process.stdout.close()
+        self._selector.close()
+        for process in (self._process, *self._floods):
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.close()
+            process.wait()
+            process.stdout.close()
 
 
 class Floor:

@@ -120,16 +120,20 @@ class Bench:
 
     def _flooded(self) -> None:
         """Measures a guard's verdict while other extensions send notes as fast as the host reads them."""
-        floods = self._effort.floods
-        for gap_s, what in ((0.0, "back to back"), (0.002, "a call every 2 ms")):
+        floods, first, last = self._effort.floods, possible()[0], possible()[-1]
+        for gap_s, placement in ((0.0, first), (0.002, first), (0.002, last)):
+            what = f"{'a call every 2 ms' if gap_s else 'back to back'}, {placement.value}, while others flood"
             with self._hosts() as hosts:
+                peer = hosts[f"{BLOCKING}, {floods} others flood"] = Blocking(self._echo, [self._flood()] * floods)
                 quiet = hosts[f"{ZOT}, quiet"] = self._supervised(self._echo)
                 flooded = hosts[f"{ZOT}, {floods} others flood"] = self._supervised(self._echo, floods=floods)
                 before = _frames_in(flooded)
-                rounds = self._compare(f"{what}, one core, while others flood", hosts, possible()[0], gap_s=gap_s)
+                rounds = self._compare(what, hosts, placement, gap_s=gap_s)
                 ratio = rounds[flooded].ratio_to(rounds[quiet])
+                tail = rounds[flooded].figures()[2] / rounds[peer].figures()[2]
                 self._report.note(
-                    f"flooded / quiet, p50: {ratio:.2f}; notes taken meanwhile: {_frames_in(flooded) - before:,}"
+                    f"flooded / quiet, p50: {ratio:.2f}; p99 / blocking beside a flood: {tail:.2f}; "
+                    f"notes taken meanwhile: {_frames_in(flooded) - before:,}"
                 )
 
     def _layers(self) -> None:

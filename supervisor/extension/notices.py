@@ -9,6 +9,7 @@ import msgspec
 
 from supervisor.extension.restart import Decision, EndCause, GiveUp, RestartIn, WorkerEnding
 from supervisor.loop.rate_limit import NOTE_LENGTH, TokenBucket
+from wire.framing import drop_lines
 from wire.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from supervisor.extension.log import ExtensionLog
     from supervisor.loop.loop import Loop
     from wire import frames
+    from wire.framing import Line, Oversize
 
 WARNINGS_SHOWN = 10
 """Maximum number of faults of one extension that become a notice, each fault once. Later faults are only logged."""
@@ -124,6 +126,12 @@ class Notices:
         if self._remarks_left_out:
             self._log.add(f"{self._remarks_left_out} more such lines were skipped here")
             self._remarks_left_out = 0
+
+    def drop_notes(self, lines: list[Line | Oversize], heads: tuple[bytes, ...]) -> None:
+        """While notes come too fast, removes and counts the lines that begin like a note: to decode each one takes five
+        times as long."""
+        if heads and self._loop.pass_time < self._notes_wait_until:
+            self._account.notes_dropped += drop_lines(lines, heads)
 
     def note(self, frame: frames.Notify) -> None:
         """Passes on a note from the extension. Notes that come too fast are dropped and counted."""

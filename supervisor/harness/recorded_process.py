@@ -267,6 +267,8 @@ class RecordedProcess(ProcessWorker):
 class _Tap:
     """A session that passes on each message of the process as it is read: its bytes, and its messages for a host."""
 
+    note_heads = ()  # so that each note is heard
+
     def __init__(self, session: DialectSession, hear: Callable[[Line | Oversize, Sequence[Message]], None]) -> None:
         self._session = session
         self._hear = hear

@@ -190,6 +190,11 @@ class DialectSession(Protocol):
     is not accepted. Read at the hello."""
 
     @property
+    def note_heads(self) -> tuple[bytes, ...]:
+        """The first bytes of lines that can only be notes. While its notes come too fast, the host drops such lines
+        unread. Empty before its hello."""
+
+    @property
     def may_send(self) -> bool:
         """Whether the process may send a prompt as it reacts to an event: a run waits for that before it ends."""
 
@@ -257,6 +262,10 @@ class NoHostCalls:
     __slots__ = ()
     claimed: Sequence[str] = ()
     is_working = False
+
+    @property
+    def note_heads(self) -> tuple[bytes, ...]:
+        return ()
 
     @property
     def may_send(self) -> bool:

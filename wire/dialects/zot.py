@@ -46,11 +46,15 @@ ZOT_FRAME = 4 * 1024 * 1024
 """Maximum size in bytes of a frame that an extension written for zot reads."""
 UNTOLD = "a prompt that it sends is refused"
 SLASH = "its submit_slash is ignored: zot runs slash commands that a person or a client types"
+_NOTE_HEADS = (b'{"type":"notify",', b'{"type": "notify",')
 _QUESTION_HEAD = b'{"type":"event_intercept","id":"'
 _EVENT_HEAD = len('{"type":"event')
 _FOR_SESSION = frozenset(
-    {frames.Hello, frames.CallTool, frames.CallToolCancel, frames.Submit, frames.SubmitSlash, frames.Malformed}
-)
+    {
+        frames.Hello, frames.CallTool, frames.CallToolCancel, frames.Submit, frames.SubmitSlash, frames.Malformed,
+        frames.InterceptResponse,
+    }
+)  # fmt: skip
 """The messages that the session itself reads."""
 NAMED = 3
 """Maximum number of unknown fields of one answer that are named."""
@@ -114,6 +118,10 @@ class ZotSession(NoHostCalls):
         """The tool of each open `call_tool`, by the key of its host call."""
 
     @property
+    def note_heads(self) -> tuple[bytes, ...]:
+        return () if self._capabilities is None else _NOTE_HEADS
+
+    @property
     def may_send(self) -> bool:
         """Whether it has sent a prompt before, also before a restart, or says that it may. Most send none, and no run
         should wait for them."""
@@ -133,11 +141,11 @@ class ZotSession(NoHostCalls):
                 message = frames.decode_from_extension(line)
         if type(message) is _KnownAnswer:
             return (GuardAnswer(message.id, verdict_in(message), message.session_id),), b""
-        if type(message) is frames.ToolResult:  # the hot path ends here
+        if type(message) not in _FOR_SESSION:  # the hot path ends here
             return (message,), b""
         if type(message) is frames.InterceptResponse:
             return (*_warnings_of(line), GuardAnswer(message.id, verdict_in(message), message.session_id)), b""
-        return self._read(message) if type(message) in _FOR_SESSION else ((message,), b"")
+        return self._read(message)
 
     def receive_oversize(self, dropped: Oversize, now: float) -> Received:  # noqa: ARG002
         return self._read(describe_oversize(dropped))

@@ -152,6 +152,13 @@ def drop_scraps(lines: list[Line | Oversize], shortest: int) -> int:
     return before - len(lines)
 
 
+def drop_lines(lines: list[Line | Oversize], heads: tuple[bytes, ...]) -> int:
+    """Removes the lines that begin with one of these bytes. Returns their number."""
+    before = len(lines)
+    lines[:] = [line for line in lines if type(line) is Oversize or not line.startswith(heads)]  # type: ignore[union-attr]
+    return before - len(lines)
+
+
 _NUMBER = rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 _VALUE = rb'(?P<text>"[^"\\\x00-\x1f]{0,200}")|(?P<number>' + _NUMBER + rb")(?=[\s,}])|true|false|null"
 _MEMBERS = re.compile(rb'\s*"(?P<key>[A-Za-z_]+)"\s*:\s*(?:' + _VALUE + rb")\s*,?")

@@ -149,6 +149,7 @@ class Channel:
         self.frames_in += count
         if count > CROWD:
             account.junk_lines += drop_scraps(lines, self.splitter.shortest)
+        self._complaints.drop_notes(lines, session.note_heads)
         replies: list[bytes] = []
         for line in lines:
             if isinstance(line, Oversize):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from supervisor.loop.pipes import PipeReader, PipeWriter
     from wire import frames
     from wire.dialects.base import GuardAnswer, PanelChange, RunSession
+    from wire.framing import Line, Oversize
     from wire.manifest import Timeouts
 
 PROGRESS_BURST = 50
@@ -41,6 +42,7 @@ class Complaints(Protocol):
     def warn(self, key: str, message: str) -> None: ...
     def has_warned(self, key: str) -> bool: ...
     def remark(self, text: str) -> None: ...
+    def drop_notes(self, lines: list[Line | Oversize], heads: tuple[bytes, ...]) -> None: ...
 
 
 class RequestSession(Protocol):

@@ -115,7 +115,7 @@ def test_guards_of_others_answer_between_the_largest_frames_of_one(host: Host):
             decoded_in.append(host.loop.passes)
         return session.receive(line, now)
 
-    worker.channel.session = SimpleNamespace(receive=receive, due_at=None, stop=session.stop)
+    worker.channel.session = SimpleNamespace(receive=receive, note_heads=(), due_at=None, stop=session.stop)
     answers = 0
     while len(decoded_in) < LARGE_FRAMES:
         assert host.supervisor.intercept(CALL).missing == ()

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import pytest
 
-from supervisor.loop.loop import BACKGROUND_READ
-from supervisor.loop.pipes import LARGE_READ
+from supervisor.loop.future import Pending
+from supervisor.loop.loop import BACKGROUND_READ, FAIR_S, Loop
+from supervisor.loop.pipes import LARGE_READ, PipeReader
+from tests.support.set_clock import Clock
 
 if TYPE_CHECKING:
     from tests.support.host import Host
@@ -55,6 +57,28 @@ def test_while_a_verdict_is_awaited_a_flood_is_read_in_small_pieces(host: Host, 
     assert max(seen) <= most
     for size, following in itertools.pairwise(seen):
         assert not (size and following), "it is looked at after each piece"
+
+
+def test_others_are_served_before_a_wait_only_if_their_last_service_ended_long_ago() -> None:
+    """The service of twenty floods takes longer than `FAIR_S`; the next question does not wait for another one."""
+    clock = Clock()
+    loop = Loop(clock)
+    read, write = os.pipe()
+    pending = Pending()
+    awaited = PipeReader(loop, read, lambda _: setattr(pending, "done", True), lambda: None)
+    served = []
+    loop.call_later(0, lambda: setattr(clock, "now", 2 * FAIR_S))
+    loop.run_until(lambda: False, loop.clock())
+    for pause, is_served in ((FAIR_S / 2, False), (FAIR_S, True)):
+        clock.now += pause
+        loop.call_later(0, lambda: served.append(True))
+        os.write(write, b"answer")
+        pending.done, pending.asked_at = False, loop.clock()
+        assert loop.wait(pending, awaited, 1.0)
+        assert bool(served) is is_served
+    awaited.close()
+    loop.close()
+    os.close(write)
 
 
 def watch_reads(host: Host, gate: BinaryIO) -> list[int]:

@@ -164,6 +164,17 @@ def test_fields_of_an_answer_that_nothing_reads_are_named(fields: dict[str, Any]
     assert [each.text[: len(text)] for each, text in zip(warnings, texts, strict=True)] == texts
 
 
+def test_lines_that_begin_like_a_note_are_notes_or_wrong_and_count_from_the_hello_on():
+    session = session_of()
+    assert session.note_heads == ()
+    session.receive(b'{"type":"hello","name":"x"}', 0.0)
+    for head in session.note_heads:
+        assert session.receive(head + b'"message":"x"}', 0.0) == ((frames.Notify(message="x"),), b"")
+        for rest in (b'"type":"ready"}', b'"type":"tool_result","id":"1"}', b"}", b""):
+            (message,), _ = session.receive(head + rest, 0.0)
+            assert isinstance(message, frames.Notify | frames.Malformed)
+
+
 def test_the_events_are_zots_and_ours():
     zots = {
         "session_start", "session_end", "user_prompt_submit", "turn_start", "turn_end", "tool_call",

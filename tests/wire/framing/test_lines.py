@@ -10,7 +10,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wire.framing import CROWD, DEFAULT_FRAME_LIMIT, PREFIX_KEPT, SHORTEST_FRAME, LineSplitter, Oversize, drop_scraps
+from wire.framing import (
+    CROWD,
+    DEFAULT_FRAME_LIMIT,
+    PREFIX_KEPT,
+    SHORTEST_FRAME,
+    LineSplitter,
+    Oversize,
+    drop_lines,
+    drop_scraps,
+)
 
 STREAM = st.lists(st.sampled_from([b"\n", b"\n\n", b"\r\n", b"a", b"bc", b"\xe2\x80\xa8", b"\xff", b"x" * 30])).map(
     b"".join
@@ -141,6 +150,14 @@ def test_naming_never_raises(prefix: bytes):
     dropped = Oversize(10**9, b'{"' + prefix, 64)
     assert dropped.frame_type is None or isinstance(dropped.frame_type, str)
     assert dropped.frame_id is None or isinstance(dropped.frame_id, str)
+
+
+def test_lines_are_dropped_by_their_first_bytes():
+    """The oversize line is a tuple, and stays."""
+    dropped = oversize("ax")
+    lines = [b"ax", b"b", b"a", dropped, bytearray(b"axe"), b"cx", b""]
+    assert drop_lines(lines, (b"ax", b"c")) == 3
+    assert lines == [b"b", b"a", dropped, b""]
 
 
 def test_of_many_short_lines_only_those_that_may_be_frames_are_kept():

@@ -112,6 +112,10 @@ class CopilotSession:
         self._methods: Methods | None = None
 
     @property
+    def note_heads(self) -> tuple[bytes, ...]:
+        return ()
+
+    @property
     def may_send(self) -> bool:
         return self._joined is not None
 
