@@ -38,7 +38,7 @@ def host_order(request: BatchRequest, home: Path, version: str) -> HostOrder | N
     ).found
     for name in request.share:
         if all(name not in each.names for each in found):
-            raise UsageError(f"--share {name}: {no_such('extension', name, [each.manifest.name for each in found])}")
+            raise UsageError(f"--share: {no_such('extension', name, [each.manifest.name for each in found])}")
     try:
         settings = load_config(home)
     except ConfigError:
