@@ -73,6 +73,7 @@ class HostedExtensions:
         connection.on_line = self._on_line
         self._supervisor.observers.on_switch.append(self._switched)
         taken = [self._with_link(each, connection) for each in made.hosted]
+        connection.take_all()
         return tuple(sorted((*made.private, *taken), key=lambda each: each.order)), ""
 
     def _with_link(self, hosted: Hosted, connection: HostConnection) -> FoundExtension:

@@ -16,7 +16,7 @@ from wire.settings.mcp_server import WORKSPACE
 from wire.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from supervisor.discovery.found_extension import ProjectCopy
     from wire.attach import Attached, Offered
@@ -94,14 +94,7 @@ def assign(found: Sequence[FoundExtension], attached: Attached, terms: Terms, en
             if not terms.is_asked_for:
                 continue
         hosted.append(Hosted(offer.name, _hosted(mine_or_theirs), mine))
-    if elsewhere:
-        lines.append(
-            f"{where} works in {attached.cwd}: {counted(len(elsewhere), 'extension')} of that project"
-            f" ({', '.join(elsewhere)}) not shared with {terms.cwd}"
-        )
-    if not hosted and not refused and terms.is_asked_for:
-        why = "; ".join(f"{each.name}: {each.why}" for each in attached.extensions if each.why)
-        lines.append(f"{where} shares nothing with this run{f' ({why})' if why else ''}")
+    lines += _unshared(elsewhere, attached, terms, is_nothing=not hosted and not refused)
     taken = {each.name for each in hosted}
     advice = f"; run zot ext reload NAME --host {attached.pid}, or add --host-version to use the host's"
     return Assignment(
@@ -110,6 +103,19 @@ def assign(found: Sequence[FoundExtension], attached: Attached, terms: Terms, en
         tuple(lines),
         f"{where} runs another version: {'; '.join(refused)}{advice}" if refused else "",
     )
+
+
+def _unshared(elsewhere: Sequence[str], attached: Attached, terms: Terms, *, is_nothing: bool) -> Iterator[str]:
+    """Lines about the extensions of another project, and about a host of which the run has nothing."""
+    where = f"host {attached.pid}"
+    if elsewhere:
+        yield (
+            f"{where} works in {attached.cwd}: {counted(len(elsewhere), 'extension')} of that project"
+            f" ({', '.join(elsewhere)}) not shared with {terms.cwd}"
+        )
+    if is_nothing and terms.is_asked_for:
+        why = "; ".join(f"{each.name}: {each.why}" for each in attached.extensions if each.why)
+        yield f"{where} shares nothing with this run{f' ({why})' if why else ''}"
 
 
 def _project(terms: Terms) -> str:
@@ -127,8 +133,9 @@ def _other_place(mine: FoundExtension, offer: Offered, attached: Attached, terms
     server there. Else empty."""
     if _place(mine, terms) != offer.folder:
         return offer.folder
-    is_elsewhere = os.path.realpath(terms.cwd) != os.path.realpath(attached.cwd)
-    return attached.cwd if is_elsewhere and not offer.is_named and _depends_on_folder(mine) else ""
+    if offer.is_named or not _depends_on_folder(mine):
+        return ""
+    return attached.cwd if os.path.realpath(terms.cwd) != os.path.realpath(attached.cwd) else ""
 
 
 def _depends_on_folder(mine: FoundExtension) -> bool:

@@ -112,7 +112,7 @@ class Offers:
         found = extension.found
         known = self._described.get(extension.name)
         if known is None or known[0] is not found:
-            known = self._described[extension.name] = found, _describe_whole(found)
+            known = self._described[extension.name] = found, plain_offer(found)
         mode, why = self.mode(extension)
         return msgspec.structs.replace(
             known[1],
@@ -135,7 +135,7 @@ class Offers:
         return changed
 
 
-def _describe_whole(found: FoundExtension) -> Offered:
+def plain_offer(found: FoundExtension) -> Offered:
     """The part of an offer that depends on the extension alone."""
     return Offered(
         valid_text(found.manifest.name),

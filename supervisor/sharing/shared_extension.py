@@ -64,8 +64,8 @@ class SharedExtension(ServedExtension):
     # --- from runs ----------------------------------------------------------------------------------------------
 
     def submit(self, forwarded: Forwarded) -> None:
-        """Sends a request, at once or in its run's turn. A verdict waits for the restart of an extension that is down; a
-        call fails, and so does what is too much."""
+        """Sends a request, at once or in its run's turn. While the extension is down a verdict waits for its restart,
+        and a call fails, as does what is too much."""
         extension, run = self.extension, forwarded.attachment.run.number
         if not extension.is_up and (extension.is_given_up or not forwarded.is_verdict):
             forwarded.attachment.fail(forwarded, Failure.DIED, extension.failure)

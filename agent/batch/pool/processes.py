@@ -172,9 +172,8 @@ class Processes:
         env, cwd = {**os.environ, TOKEN: self.token}, os.getcwd()
         if has_template is None:
             has_template = is_available() and run_program is None
-        self.template = (
-            Template(loop, [sys.executable, "-P", str(TEMPLATE)], env=env, cwd=cwd) if has_template else None
-        )
+        argv = [sys.executable, "-P", str(TEMPLATE)]
+        self.template = Template(loop, argv, env=env, cwd=cwd) if has_template else None
         self.host = (
             None
             if host_order is None
