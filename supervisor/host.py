@@ -10,6 +10,8 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from supervisor.cleanup.env_marks import START
 from supervisor.control.server import ControlServer
 from supervisor.discovery import data_dir
@@ -23,7 +25,7 @@ from supervisor.extension.handover import RELOAD_FAILED
 from supervisor.extension.lazy import awake
 from supervisor.extension.notices import RECORDED_ONLY, level_of_note, level_of_notice
 from supervisor.home.config import load_config
-from supervisor.home.runtime_dir import runtime_dir
+from supervisor.home.runtime_dir import ATTACH_SUFFIX, BATCH_SUFFIX, runtime_dir
 from supervisor.home.zot_home import zot_home
 from supervisor.install.record import advice, allowance_in_the_loop, newer_source
 from supervisor.loop.loop import Loop, stop_signals
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from supervisor.discovery.discover import Discovery
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.discovery.steps import Steps
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import EventLevel, NoticeKind
@@ -95,7 +98,7 @@ class Host:
     `tell` gets lines for the user. It is called from within the loop and must not wait. With `discover_more` the
     project's and the user's extensions and MCP servers are started besides the folders in `extensions` and the servers
     of the files in `mcp_configs`. The project's extensions are only started if they are trusted, or with the user's
-    `consent`.
+    `consent`. With `wanted` only the extensions for which it returns True are started, and it tells of no others.
 
     Call `run`. A test without signals calls `start`, runs the loop, and calls `stop`.
     """
@@ -122,6 +125,7 @@ class Host:
         consent: Consent | None = None,
         watch_files: bool = False,
         share: Iterable[str] = (),
+        wanted: Callable[[FoundExtension], bool] | None = None,
     ) -> None:
         self.loop = Loop()
         self.phase = HostPhase.NEW
@@ -189,13 +193,17 @@ class Host:
             runtime_dir=folder,
             on_stop=lambda: self.request_stop("zot stop"),
         )
+        self.on_started: Callable[[], None] = lambda: None
+        """Called once by `run` when all extensions have been started; it may wait for them."""
+        self._wanted = wanted
+        self._stops_if_missing = kind != "batch"
         self._share = tuple(share)
         self.attach: AttachServer | None = None
-        """Serves runs that attach; None for another kind than `host`."""
-        if kind == "host":
+        """Serves runs that attach; None for a host of the kind `mcp`."""
+        if kind in ("host", "batch"):
             self.attach = AttachServer(
                 self.loop, self.supervisor, version=version, cwd=self.cwd, folder=folder,
-                shared=(*self._share, *self._config.share),
+                shared=(*self._share, *self._config.share), suffix=ATTACH_SUFFIX if kind == "host" else BATCH_SUFFIX,
             )  # fmt: skip
 
     # --- from start to end --------------------------------------------------------------------------------
@@ -205,6 +213,7 @@ class Host:
         with self._signals():
             self.start()
             try:
+                self.on_started()
                 self.loop.run_until(lambda: self.phase is not HostPhase.SERVING)
             finally:
                 self.stop()
@@ -220,7 +229,8 @@ class Host:
         self.phase = HostPhase.SERVING
         discovery = finish(self._discover())
         names = [each.manifest.name for each in discovery.found]
-        if unknown := [name for name in self._share if all(name not in each.names for each in discovery.found)]:
+        unknown = [name for name in self._share if all(name not in each.names for each in discovery.found)]
+        if unknown and self._wanted is None:
             raise UnknownShareError(f"--share: {no_such('extension', unknown[0], names)}")
         if self.attach is not None and (trouble := self.attach.start()) is not None:
             raise CannotServeError(trouble)
@@ -252,7 +262,7 @@ class Host:
             self.request_stop(f"itself: {self.missing}")
 
     def _discover(self) -> Steps[Discovery]:
-        return discovery_steps(
+        discovery = yield from discovery_steps(
             self._extensions,
             Path(self.cwd) if self._discover_more else None,
             self.home if self._discover_more else None,
@@ -260,6 +270,9 @@ class Host:
             self._mcp,
             self.home,
         )
+        if self._wanted is None:
+            return discovery
+        return replace(discovery, found=tuple(filter(self._wanted, discovery.found)), skipped=())
 
     def request_stop(self, by: str) -> None:
         """Ends `run`. Later calls do nothing."""
@@ -330,7 +343,8 @@ class Host:
             self.tell(HostEvent(kind, one_line(message, LINE_LIMIT), level, extension.name))
         else:
             self._tell_once(kind, message, level, extension.name)
-        if kind == "failed" and extension.manifest.required and not extension.was_ready and not self.missing:
+        is_missing = kind == "failed" and extension.manifest.required and not extension.was_ready
+        if is_missing and self._stops_if_missing and not self.missing:
             self.missing = f"{extension.name}: {one_line(message, LINE_LIMIT)}"
             self.request_stop(f"the required extension {extension.name}, which could not be started")
 

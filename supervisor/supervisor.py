@@ -191,7 +191,9 @@ class Supervisor:
         self.registrations.forget()
 
     def environment_of(self, found: FoundExtension) -> dict[str, str]:
-        """The environment of the workers of this extension."""
+        """The environment of the workers of this extension; empty if its process is not of this host."""
+        if found.link is not None:
+            return {}
         env = self._env(found) if callable(self._env) else self._env
         return {**env, **self._processes.marks(found.manifest.name)}
 

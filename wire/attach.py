@@ -88,6 +88,8 @@ class Offered(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether its files have changed since the host started it."""
     granted: dict[str, str] = {}
     """Variables that its manifest asks for, with a hash of each value, by `Attached.salt`."""
+    is_named: bool = False
+    """Whether the operator shares it by its name, with `--share` or in the settings."""
 
 
 class Attached(_Line, frozen=True, tag="attached"):

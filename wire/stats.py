@@ -16,7 +16,7 @@ from wire.lenient_json import UNREADABLE, reason
 IN_CLIENT = "in the client program: its CPU time and memory are the program's own"
 """Shown instead of the figures of an extension that has no process."""
 
-HostKind = Literal["run", "host", "mcp"]
+HostKind = Literal["run", "host", "mcp", "batch"]
 """The kind of host: an agent's run, `zot host` or `zot mcp serve`."""
 
 

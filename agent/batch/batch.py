@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from agent.batch import schedule
 from agent.batch.attempts import Attempts
 from agent.batch.budget import LimitStop, reached_limit
+from agent.batch.host.candidates import host_order, shared_words
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.shards import write_results
 from agent.batch.journal.writer import Journal
-from agent.batch.log import BatchLog, utc_now
+from agent.batch.log import BatchLog, BatchNotices, utc_now
 from agent.batch.opening.resume import Opening, open_batch, writers_of_one_folder
 from agent.batch.pool.jobs import DESCRIPTORS, available_memory, cores, default_jobs, jobs_within
 from agent.batch.pool.processes import Processes
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from agent.batch.attempts import Active
     from agent.batch.request import BatchRequest, BatchView, StopReason
+    from wire.batch.host_lines import Serving
     from wire.batch.task import Task
 
 TICK_S = 1.0
@@ -86,22 +88,24 @@ class Batch:
         self._version = version
         self._tell = tell or _nobody
         self._say = say
-        self._is_quiet = is_quiet
         self._is_full = is_full or _never
         self._folder = RunFolder(request.folder)
+        self._log = BatchLog(self._folder.log)
+        notices = BatchNotices(say, self._log, is_quiet=is_quiet)
+        self._notice, self._advise = notices.notice, notices.advise
         home = request.run.home or zot_home()
         self._processes = Processes(
             self.loop, runtime_folder=runtime_dir(home), version=version, say=self._notice, owns_process=owns_process,
             has_template=has_template, run_program=run_program,
+            host_order=host_order(request, home, version), log=self._log, on_shared=self._tell_shared,
         )  # fmt: skip
         self._wanted = request.jobs or default_jobs(cores(), available_memory(), request.run_memory)
         fd_limit.provide(self._wanted * DESCRIPTORS // fd_limit.OF_WORKER)
         self.jobs = jobs_within(self._wanted, fd_limit.soft_limit())
         """Runs at the same time."""
-        self._log = BatchLog(self._folder.log)
         self._attempts = Attempts(
             self.loop, request, folder=request.folder, jobs=self.jobs, processes=self._processes,
-            orders=Orders(request, self._folder, version=version, token=self._processes.token), log=self._log,
+            orders=Orders(request, self._folder, version=version, processes=self._processes), log=self._log,
             tell=self._tell, on_event=on_event, on_over=self._on_over, on_failure=self._fail,
             on_no_room=self._on_no_room, notice=self._notice, advise=self._advise,
         )  # fmt: skip
@@ -239,15 +243,10 @@ class Batch:
         self._log.info("batch ended", reason=reason, exit_code=end.exit_code, statuses=end.statuses)
         return end
 
-    def _notice(self, line: str) -> None:
-        self._say(f"zot batch: {line}")
-        self._log.warning("notice", message=line)
-
-    def _advise(self, line: str) -> None:
-        if self._is_quiet:
-            self._log.warning("notice", message=line)
-        else:
-            self._notice(line)
+    def _tell_shared(self, line: Serving) -> None:
+        for words in shared_words(line):
+            self._say(f"zot batch: {words}")
+        self._tell(records.BatchShared(extensions=line.shared, private=line.private, time=utc_now()))
 
     def _opened(self) -> Journal:
         assert self._journal is not None
@@ -263,7 +262,7 @@ class Batch:
             retries=len(self._retries),
             waiting=len(self._waiting),
             later=self._later,
-            is_paused=controls.is_paused or self._is_full(),
+            is_paused=controls.is_paused or self._is_full() or self._processes.is_host_awaited,
             is_draining=controls.is_draining,
             is_stopping=controls.is_stopping or bool(self._failure),
             limit=None if self._limit is None else self._limit.reason,

@@ -13,6 +13,7 @@ from agent.batch.journal.errors import FolderError
 from agent.batch.journal.rundir_files import open_rundir_file
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -64,6 +65,25 @@ class BatchLog:
             os.close(self._fd)
             self._fd = -1
             self._logger = None
+
+
+class BatchNotices:
+    """Tells the user of news about the batch, and logs them. With `is_quiet` advice is logged only."""
+
+    def __init__(self, say: Callable[[str], None], log: BatchLog, *, is_quiet: bool) -> None:
+        self._say = say
+        self._log = log
+        self._is_quiet = is_quiet
+
+    def notice(self, line: str) -> None:
+        self._say(f"zot batch: {line}")
+        self._log.warning("notice", message=line)
+
+    def advise(self, line: str) -> None:
+        if self._is_quiet:
+            self._log.warning("notice", message=line)
+        else:
+            self.notice(line)
 
 
 class _Sink:

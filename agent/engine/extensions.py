@@ -196,7 +196,8 @@ def start_extensions(
     if discovery.found:
         from supervisor.discovery.withheld_secrets import report_new  # a run without extensions does not load it
 
-        if told := report_new(options.home, discovery.found, options.config, os.environ):
+        own = (each for each in discovery.found if each.link is None)
+        if told := report_new(options.home, own, options.config, os.environ):
             notices.say(told)
         if options.keeper is None:  # in a batch, its own process does this
             from supervisor.monitoring.definition_sizes import sizes_keeper

@@ -46,8 +46,8 @@ class HostedExtensions:
         """Attaches to the host that the run asks for, if it asks for one. Returns the extensions to start, those of the
         host with their links; and why the run must not start, "" if it may."""
         options = self._options
-        is_auto = options.host is None and options.config.host == "auto"
-        if options.host is None and not is_auto:
+        is_asked_for = options.host is not None and not options.is_host_of_batch
+        if options.host is None and options.config.host != "auto":
             return tuple(found), ""
         session_id, host = self._supervisor.observers.session_id, options.host or "."
         try:
@@ -55,13 +55,13 @@ class HostedExtensions:
                 host, options.home, cwd=options.cwd, session_id=session_id, version=self._version
             )
         except NoHostError as error:
-            if not is_auto:
+            if is_asked_for:
                 return (), str(error)
             self._say(f"{error}; this run starts its own extensions".removeprefix("--host .: "))
             return tuple(found), ""
         terms = Terms(
-            options.cwd, options.consent.copy, options.discover, options.host_version,
-            is_asked_for=not is_auto and not options.is_host_of_batch,
+            options.cwd, options.consent.copy, options.discover and not options.is_host_of_batch, options.host_version,
+            is_asked_for=is_asked_for,
         )  # fmt: skip
         made = assign(found, attached, terms, os.environ)
         for line in made.lines:
@@ -73,6 +73,7 @@ class HostedExtensions:
         connection.on_line = self._on_line
         self._supervisor.observers.on_switch.append(self._switched)
         taken = [self._with_link(each, connection) for each in made.hosted]
+        connection.take_all()
         return tuple(sorted((*made.private, *taken), key=lambda each: each.order)), ""
 
     def _with_link(self, hosted: Hosted, connection: HostConnection) -> FoundExtension:

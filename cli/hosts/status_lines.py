@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wire.control import ExtensionStatus, PendingRequest, StatusReply
     from wire.stats import Alarm, ExtensionStats, HostKind
 
-KINDS: dict[HostKind, str] = {"host": "zot host", "mcp": "zot mcp serve", "run": "run"}
+KINDS: dict[HostKind, str] = {"host": "zot host", "mcp": "zot mcp serve", "run": "run", "batch": "zot batch"}
 """The kinds of hosts in words."""
 USABLE = frozenset({"asleep", "waking", "spawned", "greeted", "ready", "reloading"})
 """The states in which an extension works, or soon will."""

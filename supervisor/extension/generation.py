@@ -80,7 +80,9 @@ class Generation:
         self.timeouts = found.manifest.timeouts
         self.limits = limits = limits if host.limits is None else limits.over(host.limits)
         self.account = owner.account
-        self.log = ExtensionLog(host.logs, self.name, total=int((limits.log_mb or LOG_MB) * 2**20))
+        is_hosted = found.link is not None and found.link.is_hosted  # its host keeps the log of its process
+        total = int((limits.log_mb or LOG_MB) * 2**20)
+        self.log = ExtensionLog(host.logs, self.name, total, opens_late=is_hosted)
         self.notices = Notices(loop, self.log, self.account, on_notice=sink.notice, on_note=sink.note)
         self.is_settled = False
         """The first start is over, with or without success. It stays True while workers are restarted."""

@@ -1,7 +1,8 @@
 """A worker whose extension runs in a host that other runs use too. The host owns the process, its restarts and limits.
 
-The worker reads the extension's registrations and frames from a link. While the host restarts the process, requests
-fail at once, as with a process of this run; a verdict that was under way stays pending, because the host asks again.
+The worker reads the extension's registrations and frames from a link. While the host restarts the process, calls fail
+at once, as with a process of this run. A verdict stays pending until the host can ask: the process may have died of
+another run's request.
 """
 
 from __future__ import annotations
@@ -110,6 +111,8 @@ class HostedWorker(Worker):
             self._fall(line.reason)
             if line.is_private and self._link.on_private is not None:
                 self._link.on_private(line.reason)
+        elif line.state == "down" and self.said_hello is None:
+            self.failure = line.reason  # it is still starting: a verdict waits for a guard that the host restarts
         elif line.state == "down":
             self.failure = line.reason
             self.restart_timer(None)
@@ -117,12 +120,17 @@ class HostedWorker(Worker):
             self.fail_requests_with(line.reason)
             self._owner.stopped(self)
 
+    def _tell_refusal(self) -> None:
+        """While its process is down, the host refuses calls, and keeps verdicts until the restart."""
+        super()._tell_refusal()
+        if self.state is WorkerState.BACKOFF:
+            self.requests.refusal = ""
+
     def _lose_host(self, reason: str) -> None:
         """The connection to the host has ended."""
-        if self.is_running:
-            self._link.close(reason)
-            self._notices.tell("exited", reason)
-            self._fall(reason)
+        self._link.close(reason)  # it calls this method no more
+        self._notices.tell("exited", reason)
+        self._fall(reason)
 
     def _fall(self, reason: str) -> None:
         """The extension does not come back in this run: its pending requests fail, and so do all later ones."""

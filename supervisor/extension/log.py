@@ -78,32 +78,38 @@ class ExtensionLog:
     """
 
     def __init__(
-        self, folder: Path, name: str, total: int = LOGS_KEPT * LOG_LIMIT, clock: Callable[[], float] = time.time
+        self,
+        folder: Path,
+        name: str,
+        total: int = LOGS_KEPT * LOG_LIMIT,
+        clock: Callable[[], float] = time.time,
+        *,
+        opens_late: bool = False,
     ) -> None:
+        """With `opens_late` the files are opened for the first line, not at once."""
         self._limit = max(total // LOGS_KEPT, SMALLEST_LOG)
         self._clock = clock
         self.path = folder / f"ext-{name}.log"
         self.error: str | None = None
         self.on_error: Callable[[str], None] | None = None
         self._fd = self._times_fd = -1
-        self.lacks_descriptors = False
-        """Whether the log is closed because no descriptor was left. The next line of the host tries again."""
+        self.lacks_descriptors = opens_late
+        """Whether the log is closed because no descriptor was left, or no line has come. The next line tries again."""
         self._times_size = 0
         self._end = -1  # position after the last byte that this object has written
         self._ends_line = True  # whether that byte was a line feed
         self._filter = PrefixFilter()
         self._entry: tuple[float, str] = (0.0, "")  # the last entry: its time and level
         self._unknown_from: int | None = None  # the position of the first entry that could not be written
-        self._open()
+        if not opens_late:
+            self._open()
 
     def write(self, data: bytes) -> None:
         """Appends a piece of the extension's stderr. The piece may end within a line."""
         self._append(self._filter.clean(data), STDERR)
 
     def add(self, text: str) -> None:
-        """Appends a line of the host. Opens the log again if there was no descriptor for it before."""
-        if self._fd < 0 and self.lacks_descriptors:
-            self._open()
+        """Appends a line of the host."""
         self._add_line(HOST_PREFIX + f" {one_line(text, LINE_LIMIT)}\n".encode(), HOST)
 
     def add_frame(self, level: str, message: str, fields: Mapping[str, msgspec.Raw] | None = None) -> None:
@@ -118,7 +124,10 @@ class ExtensionLog:
         self._add_line(line.replace(HOST_PREFIX, BROKEN_PREFIX), shown)
 
     def _add_line(self, line: bytes, level: str) -> None:
-        """Appends a line, on a line of its own even if the extension's stderr has not ended one."""
+        """Appends a line, on a line of its own even if the extension's stderr has not ended one. Opens the log again
+        if there was no descriptor for it before."""
+        if self._fd < 0 and self.lacks_descriptors:
+            self._open()
         self._filter.interrupt()
         self._append(line, level, is_line=True)
 

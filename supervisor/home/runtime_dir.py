@@ -16,6 +16,8 @@ SUFFIX = ".sock"
 """The ending of control sockets."""
 ATTACH_SUFFIX = ".attach"
 """The ending of the sockets by which runs attach to a host."""
+BATCH_SUFFIX = ".batch.attach"
+"""The same of the host of a batch, which `--host` does not find: only the runs of the batch are told of it."""
 
 
 class UnusableError(OSError):

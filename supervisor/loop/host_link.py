@@ -115,6 +115,12 @@ class HostConnection:
         self._heads[link.head] = link
         return link
 
+    def take_all(self) -> None:
+        """Takes the extensions of all links from the host, in one write: each wakes the host."""
+        for link in self.links.values():
+            link.is_taken = True
+        self.send(b"".join(attach.encode(attach.Take(name)) for name in self.links))
+
     def close(self) -> None:
         """Closes the connection and drops the bytes that wait for the host."""
         self.reader.close()
@@ -137,6 +143,8 @@ class HostLink(Link):
         self.on_private: Callable[[str], None] | None = None
         """Gets the reason if this run must use a process of its own from now on."""
         self._extension = extension
+        self.is_taken = False
+        """Whether the extension is taken from the host before `begin`."""
         self.restarted_by = f"it runs in host {connection.pid}: zot ext restart {extension} --host {connection.pid}"
 
     @property
@@ -145,5 +153,7 @@ class HostLink(Link):
         return self.connection.reader
 
     def begin(self) -> None:
-        """Takes the extension from the host."""
-        self.connection.send(attach.encode(attach.Take(self._extension)))
+        """Takes the extension from the host, unless `take_all` has done so."""
+        if not self.is_taken:
+            self.connection.send(attach.encode(attach.Take(self._extension)))
+        self.is_taken = False

@@ -12,16 +12,18 @@ from msgspec.structs import replace
 from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.sharing.offers import describe, granted_values, place_of
 from wire.manifest import Limits, Manifest, Restart
+from wire.settings.mcp_server import WORKSPACE
 from wire.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from supervisor.discovery.found_extension import ProjectCopy
     from wire.attach import Attached, Offered
 
 NEVER_STALLED = 1_000_000
 """`stall_after` of a hosted extension: its host finds out whether it hangs."""
+ITS_OWN = "; this run starts its own"
 _SCOPES = {scope.recorded: scope for scope in Scope}
 _manifest = msgspec.json.Decoder(Manifest).decode
 
@@ -52,7 +54,7 @@ class Terms(msgspec.Struct, frozen=True):
     cwd: str
     copy: ProjectCopy | None = None
     discovers: bool = True
-    """False with `--no-ext`: only extensions that the run has found are taken from the host."""
+    """False with `--no-ext`, and in a batch: only extensions that the run has found are taken from the host."""
     takes_host_version: bool = False
     """`--host-version`."""
     is_asked_for: bool = True
@@ -77,25 +79,22 @@ def assign(found: Sequence[FoundExtension], attached: Attached, terms: Terms, en
             continue
         if mine is None:
             mine_or_theirs = _described_by(offer)
-        elif _place(mine, terms) != offer.folder:
-            lines.append(f"extension {offer.name}: this run's own is used, not that of {where} ({offer.folder})")
+        elif elsewhere_is := _other_place(mine, offer, attached, terms):
+            lines.append(f"extension {offer.name}: this run's own is used, not that of {where} ({elsewhere_is})")
             continue
         elif (difference := _difference(mine, offer)) and not terms.takes_host_version:
-            (refused if terms.is_asked_for else lines).append(f"extension {offer.name}: {difference}")
+            said = f"extension {offer.name}: {difference}"
+            refused.append(said) if terms.is_asked_for else lines.append(f"{said}{ITS_OWN}")
             continue
         else:
             mine_or_theirs = mine
-        hosted.append(Hosted(offer.name, _hosted(mine_or_theirs), mine))
         if other := _other_values(mine_or_theirs, offer, environ, attached.salt):
-            lines.append(f"extension {offer.name}: {', '.join(other)} differ from those of {where}, which count")
-    if elsewhere:
-        lines.append(
-            f"{where} works in {attached.cwd}: {counted(len(elsewhere), 'extension')} of that project"
-            f" ({', '.join(elsewhere)}) not shared with {terms.cwd}"
-        )
-    if not hosted and not refused and terms.is_asked_for:
-        why = "; ".join(f"{each.name}: {each.why}" for each in attached.extensions if each.why)
-        lines.append(f"{where} shares nothing with this run{f' ({why})' if why else ''}")
+            said = f"extension {offer.name}: {', '.join(other)} differ from those of {where}"
+            lines.append(f"{said}, which count" if terms.is_asked_for else f"{said}{ITS_OWN}")
+            if not terms.is_asked_for:
+                continue
+        hosted.append(Hosted(offer.name, _hosted(mine_or_theirs), mine))
+    lines += _unshared(elsewhere, attached, terms, is_nothing=not hosted and not refused)
     taken = {each.name for each in hosted}
     advice = f"; run zot ext reload NAME --host {attached.pid}, or add --host-version to use the host's"
     return Assignment(
@@ -106,6 +105,19 @@ def assign(found: Sequence[FoundExtension], attached: Attached, terms: Terms, en
     )
 
 
+def _unshared(elsewhere: Sequence[str], attached: Attached, terms: Terms, *, is_nothing: bool) -> Iterator[str]:
+    """Lines about the extensions of another project, and about a host of which the run has nothing."""
+    where = f"host {attached.pid}"
+    if elsewhere:
+        yield (
+            f"{where} works in {attached.cwd}: {counted(len(elsewhere), 'extension')} of that project"
+            f" ({', '.join(elsewhere)}) not shared with {terms.cwd}"
+        )
+    if is_nothing and terms.is_asked_for:
+        why = "; ".join(f"{each.name}: {each.why}" for each in attached.extensions if each.why)
+        yield f"{where} shares nothing with this run{f' ({why})' if why else ''}"
+
+
 def _project(terms: Terms) -> str:
     return os.path.realpath(terms.cwd) if terms.copy is None else terms.copy.original
 
@@ -114,6 +126,27 @@ def _place(found: FoundExtension, terms: Terms) -> str:
     """Its place, in the original of a copied project."""
     path = place_of(found)
     return path if terms.copy is None else terms.copy.in_original(path) or path
+
+
+def _other_place(mine: FoundExtension, offer: Offered, attached: Attached, terms: Terms) -> str:
+    """The place of the host's extension if it is another one; the folder in which the host runs it if it is another
+    server there. Else empty."""
+    if _place(mine, terms) != offer.folder:
+        return offer.folder
+    if offer.is_named or not _depends_on_folder(mine):
+        return ""
+    return attached.cwd if os.path.realpath(terms.cwd) != os.path.realpath(attached.cwd) else ""
+
+
+def _depends_on_folder(mine: FoundExtension) -> bool:
+    """Whether this is an MCP server that works in the project's folder, or is told of it: one for another folder would
+    be another server."""
+    if mine.mcp_entry is None:
+        return False
+    server = mine.mcp_entry.server
+    if server.cwd is None or not os.path.isabs(os.path.expanduser(server.cwd)):
+        return True
+    return any(f"${{{WORKSPACE}}}" in str(word) for word in (server.command, *server.args, *server.env.values()))
 
 
 def _difference(mine: FoundExtension, offer: Offered) -> str:

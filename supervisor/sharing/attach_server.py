@@ -42,7 +42,7 @@ LIFE = frozenset({"exited", "restarted", "reloaded", "failed", "limit", "warning
 
 
 class AttachServer:
-    """Serves `folder/<pid>.attach` from `start` to `close`. `shared` has the names of extensions that the operator
+    """Serves `folder/<pid><suffix>` from `start` to `close`. `shared` has the names of extensions that the operator
     shares whatever their manifests say."""
 
     def __init__(
@@ -54,6 +54,7 @@ class AttachServer:
         cwd: str,
         folder: Path,
         shared: Collection[str],
+        suffix: str = ATTACH_SUFFIX,
         peer_uid: Callable[[socket.socket], int | None] = unix_socket.peer_uid,
     ) -> None:
         self._loop = loop
@@ -62,7 +63,7 @@ class AttachServer:
         self._cwd = cwd
         self.shared = frozenset(shared)
         self._offers = Offers(shared, loop.clock)
-        self._listener = Listener(loop, folder, ATTACH_SUFFIX, RUNS_LIMIT, self._welcome, peer_uid)
+        self._listener = Listener(loop, folder, suffix, RUNS_LIMIT, self._welcome, peer_uid)
         self.runs: dict[int, AttachedRun] = {}
         self.served: dict[str, ServedExtension] = {}
         """The extensions that any run has taken so far, by name."""
@@ -86,6 +87,10 @@ class AttachServer:
         for run in list(self.runs.values()):
             run.close("the host has stopped")
         self._listener.close()
+
+    def modes(self) -> dict[str, tuple[str, str]]:
+        """How runs may use each extension, by name: private, leased or shared; and why it is private."""
+        return {each.name: self._offers.mode(each) for each in self._supervisor.extensions}
 
     # --- runs ---------------------------------------------------------------------------------------------------
 

@@ -67,7 +67,7 @@ def _hosts_in(place: str, folders: list[Path], line: attach.Attach) -> Iterator[
 
 
 def _attach(path: Path, line: attach.Attach) -> tuple[socket.socket, attach.Attached]:
-    pid = path.name.removesuffix(ATTACH_SUFFIX)
+    pid = path.name.partition(".")[0]
     try:
         sock = unix_socket.connect(path, WAIT_S)
     except (ConnectionRefusedError, FileNotFoundError):

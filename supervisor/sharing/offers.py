@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Raw
 
-from supervisor.discovery.kind import ExtensionKind
+from supervisor.discovery.kind import COPILOT, ExtensionKind
 from supervisor.reload.file_watcher import look
 from wire.attach import Offered
 from wire.text import valid_text
@@ -59,6 +59,18 @@ def place_of(found: FoundExtension) -> str:
     return os.path.join(os.path.realpath(found.mcp_file), found.manifest.name)
 
 
+def is_of_copilot(found: FoundExtension) -> bool:
+    return found.kind is ExtensionKind.COPILOT or found.manifest.dialect == COPILOT
+
+
+def may_be_shared(found: FoundExtension, shared: Collection[str]) -> bool:
+    """Whether runs may share or lease it, as far as that is known before its start. `shared` has the names that the
+    operator shares."""
+    if is_of_copilot(found):
+        return False
+    return not found.names.isdisjoint(shared) or found.manifest.sessions != "private"
+
+
 class Offers:
     """The offers of one host. `shared` has the names of `--share` and of the settings."""
 
@@ -79,9 +91,9 @@ class Offers:
     def mode(self, extension: Extension) -> tuple[str, str]:
         """How runs may use an extension: private, leased or shared; and why it is private."""
         found, name = extension.found, extension.name
-        if found.kind is ExtensionKind.COPILOT or found.manifest.dialect == "copilot":
+        if is_of_copilot(found):
             return "private", COPILOT_IS_PRIVATE
-        if name in self._shared or found.names & self._shared:
+        if found.names & self._shared:
             return "shared", ""
         wanted = found.manifest.sessions
         if wanted == "private":
@@ -100,7 +112,7 @@ class Offers:
         found = extension.found
         known = self._described.get(extension.name)
         if known is None or known[0] is not found:
-            known = self._described[extension.name] = found, _describe_whole(found)
+            known = self._described[extension.name] = found, plain_offer(found)
         mode, why = self.mode(extension)
         return msgspec.structs.replace(
             known[1],
@@ -108,6 +120,7 @@ class Offers:
             why=why,
             is_changed=self._is_changed(extension),
             granted=granted_values(found, environ, salt),
+            is_named=bool(found.names & self._shared),
         )
 
     def _is_changed(self, extension: Extension) -> bool:
@@ -122,7 +135,7 @@ class Offers:
         return changed
 
 
-def _describe_whole(found: FoundExtension) -> Offered:
+def plain_offer(found: FoundExtension) -> Offered:
     """The part of an offer that depends on the extension alone."""
     return Offered(
         valid_text(found.manifest.name),

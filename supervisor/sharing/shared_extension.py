@@ -64,12 +64,12 @@ class SharedExtension(ServedExtension):
     # --- from runs ----------------------------------------------------------------------------------------------
 
     def submit(self, forwarded: Forwarded) -> None:
-        """Sends a request, at once or in its run's turn; fails it if the extension is down or too many wait."""
-        if not self.extension.is_up:
-            forwarded.attachment.fail(forwarded, Failure.DIED, self.extension.failure)
-            return
-        run = forwarded.attachment.run.number
-        if self._queue.may_pass(run, self._loop.clock()) and self._has_room():
+        """Sends a request, at once or in its run's turn. While the extension is down a verdict waits for its restart,
+        and a call fails, as does what is too much."""
+        extension, run = self.extension, forwarded.attachment.run.number
+        if not extension.is_up and (extension.is_given_up or not forwarded.is_verdict):
+            forwarded.attachment.fail(forwarded, Failure.DIED, extension.failure)
+        elif extension.is_up and self._queue.may_pass(run, self._loop.clock()) and self._has_room():
             self._send(forwarded, self._choose_worker(forwarded))
         elif self._queue.add(run, forwarded, forwarded.size):
             self._pump_later()

@@ -35,6 +35,15 @@ class BatchStart(Record, frozen=True, kw_only=True, tag="batch_start"):
     time: str
 
 
+class BatchShared(Record, frozen=True, kw_only=True, tag="batch_shared"):
+    """The host of the batch serves, once: one process of each of these extensions serves all runs."""
+
+    extensions: tuple[str, ...]
+    private: dict[str, str] = {}
+    """Extensions that were to be shared and are not, each with the reason: each run starts its own."""
+    time: str
+
+
 class TaskStart(Record, frozen=True, kw_only=True, tag="task_start"):
     task: str
     attempt: int
@@ -89,7 +98,7 @@ class BatchEnd(Record, frozen=True, kw_only=True, tag="batch_end"):
     time: str
 
 
-AnyRecord = BatchStart | TaskStart | TaskPaused | TaskResumed | TaskEnd | BatchEnd
+AnyRecord = BatchStart | BatchShared | TaskStart | TaskPaused | TaskResumed | TaskEnd | BatchEnd
 
 _encoder = msgspec.json.Encoder()
 

@@ -1,5 +1,5 @@
 """The processes around the runs of a batch: the template that forks them, or a program where the system has no
-template; the reaper, the adopted orphans, and the sweep at the end."""
+template; the host of the extensions that they share; the reaper, the adopted orphans, and the sweep at the end."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from agent.batch.host.own_host import OwnHost
 from agent.model.worker_process import program_starter, worker_environment
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.tracker import ProcessTracker
@@ -25,11 +26,13 @@ from supervisor.template.protocol import is_available
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from agent.batch.log import BatchLog
     from supervisor.loop.loop import Loop
     from supervisor.loop.pipes import PipeReader
     from supervisor.process.table import Identity
     from supervisor.process.teardown import Stoppable
     from supervisor.template.forked_child import ForkedChild
+    from wire.batch.host_lines import HostOrder, Serving
 
 GROWTH = 1024 * 1024
 """Bytes by which a process grows before its pages are counted again."""
@@ -152,9 +155,12 @@ class Processes:
         owns_process: bool = True,
         has_template: bool | None = None,
         run_program: Path | None = None,
+        host_order: HostOrder | None = None,
+        log: BatchLog,
+        on_shared: Callable[[Serving], None] = lambda _line: None,
     ) -> None:
         """`has_template` None: if the system can have one. `run_program` takes the place of the runs' program, without
-        a template."""
+        a template. `host_order` None: no host is started. `on_shared` gets the first line of the host that serves."""
         self.token = os.urandom(16).hex()
         """In the environment of every process of the batch. That of a run is longer: the token, a dot and a number."""
         self._loop = loop
@@ -166,9 +172,18 @@ class Processes:
         env, cwd = {**os.environ, TOKEN: self.token}, os.getcwd()
         if has_template is None:
             has_template = is_available() and run_program is None
-        self.template = (
-            Template(loop, [sys.executable, "-P", str(TEMPLATE)], env=env, cwd=cwd) if has_template else None
-        )
+        argv = [sys.executable, "-P", str(TEMPLATE)]
+        self.template = Template(loop, argv, env=env, cwd=cwd) if has_template else None
+        self.host = (
+            None
+            if host_order is None
+            else OwnHost(
+                loop, host_order, env=env, cwd=cwd, log=log, say=say,
+                on_started=self._tracker.started, on_serving=on_shared,
+            )
+        )  # fmt: skip
+        """The process with the extensions that runs share."""
+        self._host_memory = None if self.host is None else RunMemory(self._host_pid)
         self._say = say
         self._template_pid = 0
         self._start_program = program_starter(loop)
@@ -180,14 +195,25 @@ class Processes:
 
     def open(self, *, is_needed: bool = True) -> None:
         """Before the first process of the batch. Without `is_needed` there will hardly be one, so the template is not
-        started before it is asked for."""
+        started before it is asked for, and no host."""
         os.environ[TOKEN] = self.token
         self._table.adopt_orphans()
         self._table.hold()
         self._tracker.open()
+        if self.host is not None and is_needed:
+            self.host.start()
         if self.template is not None and is_needed:
             self.template.start()
             self.replaced_template()
+
+    @property
+    def is_host_awaited(self) -> bool:
+        """Whether new runs wait for the host, which is just starting."""
+        return self.host is not None and self.host.is_awaited
+
+    def host_socket(self) -> str:
+        """The attach socket of the host; empty without one that serves."""
+        return "" if self.host is None else self.host.socket
 
     def launch(
         self,
@@ -270,13 +296,22 @@ class Processes:
             return (self.template.child.pid,)
         return ()
 
+    def _host_pid(self) -> int:
+        child = None if self.host is None else self.host.child
+        return child.pid if child is not None and child.is_running else 0
+
     def memory_bytes(self, others: Iterable[int]) -> int:
-        """Memory of the template and these other processes, in bytes."""
-        return sum(memory.uss(pid) or 0 for pid in (*self.spared(), *others)) if is_measurable() else 0
+        """Memory of the template, the host with its extensions and these other processes, in bytes."""
+        if not is_measurable():
+            return 0
+        hosts = 0 if self._host_memory is None else self._host_memory.sample()
+        return hosts + sum(memory.uss(pid) or 0 for pid in (*self.spared(), *others))
 
     def close(self, others: Sequence[Stoppable] = ()) -> None:
         """After the last run. Stops `others` as well."""
-        owners = [*others, *(() if self.template is None else (self.template,))]
+        owners = [*others, *(each for each in (self.template, self.host) if each is not None)]
+        if self.host is not None:
+            self.host.retire()
         stop_all(self._loop, owners, shared_table=self._table)
         if self._owns_process:
             end_descendants(self._loop, shared_table=self._table)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent.batch.journal.folder import RunFolder
+    from agent.batch.pool.processes import Processes
     from agent.batch.request import BatchRequest
     from wire.batch.task import Task
 
@@ -36,21 +37,22 @@ class RunOrder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Orders:
-    """Of one start of a batch. `token` is the batch's own. Raises `UsageError` for a folder or a flag that is not
+    """Of one start of a batch. Raises `UsageError` for a folder or a flag that is not
     UTF-8: runs get them as JSON."""
 
-    def __init__(self, request: BatchRequest, folder: RunFolder, *, version: str, token: str) -> None:
+    def __init__(self, request: BatchRequest, folder: RunFolder, *, version: str, processes: Processes) -> None:
         self._request = request
         self._folder = folder
         self._version = version
-        self._token = token
+        self._processes = processes
         self._count = 0
         flags = request.run
         most = request.task_max_cost_usd if request.task_max_cost_usd is not None else flags.max_cost_usd
         try:
             if request.workspace == "copy":
                 str(folder.path).encode()  # each workspace is in it
-            self._flags = encode_request(replace(flags, cwd=flags.cwd or os.getcwd(), max_cost_usd=most))
+            self._plain = replace(flags, cwd=flags.cwd or os.getcwd(), max_cost_usd=most)
+            self._flags = {"": encode_request(self._plain)}
         except UnicodeEncodeError as error:
             shown = repr(valid_text(error.object))
             raise UsageError(f"{shown} is not valid UTF-8, as folders and flags must be in a batch") from None
@@ -59,12 +61,15 @@ class Orders:
         """Its run has an id and a token of its own."""
         request, folder = self._request, self._folder
         self._count += 1
+        host = self._processes.host_socket()
+        if host not in self._flags:
+            self._flags[host] = encode_request(replace(self._plain, host=host, is_host_of_batch=True))
         begin = link.Begin(
             task=Raw(encode_task(task).rstrip(b"\n")),
             attempt=attempt,
             run=f"{self._count}-{attempt}",
-            request=self._flags,
-            token=f"{self._token}.{self._count}",
+            request=self._flags[host],
+            token=f"{self._processes.token}.{self._count}",
             version=self._version,
             workspace=str(folder.workspace(task.id)) if request.workspace == "copy" else "",
         )

@@ -28,9 +28,10 @@ RUN_FIELDS = (
 """The flags that have always counted."""
 NOT_COUNTED = (
     "api_key", "api_key_file", "record", "extension_wait", "watch", "stream_before_guards", "keep_session",
-    "continue_last", "resume", "session", "fork", "stats", "metrics", "openmetrics", "home",
+    "continue_last", "resume", "session", "fork", "stats", "metrics", "openmetrics", "home", "host", "host_version",
+    "is_host_of_batch",
 )  # fmt: skip
-"""Credentials, and what is only about what is kept or shown of a run."""
+"""Credentials, what is only about what is kept or shown of a run, and where the processes of its extensions are."""
 BATCH_FIELDS = ("workspace", "task_timeout", "task_max_cost_usd", "run_memory")
 OVERRIDES = {
     "provider": ("provider",), "model": ("model",), "base_url": ("base_url",), "system_prompt": ("system_prompt",),
