@@ -56,9 +56,29 @@ class Totals(Part):
     counts it, so the true figure may be higher; null as long as none has."""
 
 
-class Cost(Part):
-    """The cost of one extension: its whole process tree, and its frames."""
+class HostedShare(Part):
+    """What a run knows of an extension that it takes from a host. The process belongs to the host, and may work for
+    other runs at the same time: the run has a share of its CPU time, and its memory is there once for all runs."""
 
+    pid: int
+    """Pid of the host."""
+    mode: str
+    """leased: a process of it serves one run at a time; shared: it serves several."""
+    busy_ms: float | None
+    """Milliseconds in which it had requests of this run; while it had those of other runs too, this run's part. null:
+    unknown, the host has not answered in time."""
+    cpu_share_ms: float | None
+    """CPU milliseconds of the process, by this run's part of the busy time: a share, not a measurement. null:
+    unknown."""
+    rss_peak_bytes: int | None
+    """The highest resident size of the host's process trees of it, the same for all runs. null: unknown."""
+
+
+class Cost(Part):
+    """The cost of one extension: its whole process tree, and its frames. One with `hosted` has no process in the run:
+    its `cpu_ms`, `rss_peak_bytes` and `processes_peak` are 0."""
+
+    _parts: ClassVar[dict[str, str]] = {"hosted": "HostedShare"}
     state: str
     """spawned, greeted, ready, backoff, stopping, exited or failed."""
     cpu_ms: int
@@ -93,6 +113,10 @@ class Cost(Part):
     """`unexpected_exits` caused by the host for a limit, a hang or a broken protocol; null in older streams."""
     calls_made: int = 0
     """Number of calls of tools that it has made through its host."""
+    answers_dropped: int = 0
+    """Number of answers that no request waited for: late or repeated ones, or for another session."""
+    hosted: HostedShare | None = None
+    """The share of this run if the process is a host's; absent for a process of the run itself."""
 
 
 class SentPrompt(Part):

@@ -73,27 +73,27 @@ def commands(supervisor: Supervisor) -> tuple[CommandInfo, ...]:
 
 def stats(supervisor: Supervisor, kind: HostKind, version: str, cwd: str) -> Stats:
     """All figures of the host and its extensions."""
-    _sample_if_old(supervisor)
+    sample_if_old(supervisor)
     return supervisor.snapshot(kind, version, cwd)
 
 
 def extension_stats(supervisor: Supervisor) -> dict[str, ExtensionStats]:
     """The figures of each extension, in guard order."""
-    _sample_if_old(supervisor)
+    sample_if_old(supervisor)
     return supervisor.stats()
 
 
 def status(supervisor: Supervisor, name: str) -> ExtensionStatus:
     """The facts of one screen about an extension. Raises `UnknownNameError`."""
     extension = supervisor.find(name)
-    _sample_if_old(supervisor)
+    sample_if_old(supervisor)
     now = supervisor.loop.clock()
     found, manifest, state = extension.found, extension.manifest, extension.state
     running = [worker for worker in extension.all_workers if worker.is_running]
     since = min(worker.state_since for worker in extension.workers if worker.state is state)
     asked = [(pending, worker.pid) for worker in running for pending in worker.requests.pending.values()]
     asked.sort(key=lambda one: one[0].asked_at)
-    figures = of_extension(extension, now)
+    figures = of_extension(extension, now, supervisor.sharing.figures(extension))
     return ExtensionStatus(
         name=extension.name,
         version=manifest.version,
@@ -121,7 +121,8 @@ def status(supervisor: Supervisor, name: str) -> ExtensionStatus:
     )
 
 
-def _sample_if_old(supervisor: Supervisor) -> None:
+def sample_if_old(supervisor: Supervisor) -> None:
+    """Samples all process trees if the last sample is older than `FRESH_S`."""
     if supervisor.loop.clock() - supervisor.sampled_at > FRESH_S:
         supervisor.sample()
 

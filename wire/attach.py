@@ -152,6 +152,8 @@ class SessionUse(msgspec.Struct, frozen=True, omit_defaults=True):
     """Seconds in which the extension had a request of this session; with others' at the same time, its part."""
     cpu_s: float = 0.0
     """Its part of the extension's CPU seconds, by busy time: a share, not a measurement."""
+    rss_peak_bytes: int = 0
+    """The highest resident size of the extension's process trees, the same for all sessions."""
 
 
 class Use(_Line, frozen=True, tag="use"):

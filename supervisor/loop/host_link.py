@@ -34,7 +34,7 @@ class HostConnection:
         self.links: dict[str, HostLink] = {}
         """The links by the names of their extensions."""
         self.use: attach.Use | None = None
-        """The newest answer to `ask_use`."""
+        """The newest answer to `ask_use`; it stays when the connection has ended."""
         self.on_line: Callable[[attach.FromHost], None] = lambda _line: None
         """Gets the lines that are about no extension."""
         self._heads: dict[bytes, HostLink] = {}
@@ -105,8 +105,7 @@ class HostConnection:
         """A link is closed."""
 
     def ask_use(self) -> None:
-        """Asks for the use of the extensions; the answer is `use`."""
-        self.use = None
+        """Asks for the use of the extensions; the answer replaces `use`."""
         self.send(attach.encode(attach.UseAsked()))
 
     def link(self, extension: str) -> HostLink:

@@ -34,6 +34,8 @@ class Hosted(msgspec.Struct, frozen=True):
     """As the run knows it, without its link."""
     own: FoundExtension | None
     """The same extension as the run would start it itself; None if it has not found it."""
+    mode: str
+    """leased or shared."""
 
 
 class Assignment(msgspec.Struct, frozen=True):
@@ -85,7 +87,7 @@ def assign(found: Sequence[FoundExtension], attached: Attached, terms: Terms, en
             continue
         else:
             mine_or_theirs = mine
-        hosted.append(Hosted(offer.name, _hosted(mine_or_theirs), mine))
+        hosted.append(Hosted(offer.name, _hosted(mine_or_theirs), mine, offer.sessions))
         if other := _other_values(mine_or_theirs, offer, environ, attached.salt):
             lines.append(f"extension {offer.name}: {', '.join(other)} differ from those of {where}, which count")
     if elsewhere:

@@ -15,6 +15,7 @@ from supervisor.sharing.attached_run import AttachedRun
 from supervisor.sharing.attachment import Attachment
 from supervisor.sharing.leased_extension import LeasedExtension
 from supervisor.sharing.offers import Offers
+from supervisor.sharing.session_figures import HostSharing
 from supervisor.sharing.session_frames import SessionFrames
 from supervisor.sharing.shared_extension import SharedExtension
 from wire import attach
@@ -72,6 +73,7 @@ class AttachServer:
         self._salt = os.urandom(16).hex()
         supervisor.on_change.append(self._changed)
         supervisor.calls_for_runs = self._called
+        supervisor.sharing = self.sharing = HostSharing(supervisor, self.runs, self.served, self._offers)
 
     def start(self) -> str | None:
         """Begins to listen. Returns None, or a line for the user that says why the host cannot listen."""
@@ -136,6 +138,10 @@ class AttachServer:
         self._sessions.pop(run.session.id, None)
         self._sessions[session_id] = run
         run.session = RunSession(session_id, run.session.cwd)
+
+    def use(self, run: AttachedRun) -> None:
+        """A run asks for its use of the extensions."""
+        run.send(attach.encode(self.sharing.use_of(run)))
 
     def gone(self, run: AttachedRun) -> None:
         """A run has ended its connection."""
