@@ -73,20 +73,20 @@ def commands(supervisor: Supervisor) -> tuple[CommandInfo, ...]:
 
 def stats(supervisor: Supervisor, kind: HostKind, version: str, cwd: str) -> Stats:
     """All figures of the host and its extensions."""
-    sample_if_old(supervisor)
+    _sample_if_old(supervisor)
     return supervisor.snapshot(kind, version, cwd)
 
 
 def extension_stats(supervisor: Supervisor) -> dict[str, ExtensionStats]:
     """The figures of each extension, in guard order."""
-    sample_if_old(supervisor)
+    _sample_if_old(supervisor)
     return supervisor.stats()
 
 
 def status(supervisor: Supervisor, name: str) -> ExtensionStatus:
     """The facts of one screen about an extension. Raises `UnknownNameError`."""
     extension = supervisor.find(name)
-    sample_if_old(supervisor)
+    _sample_if_old(supervisor)
     now = supervisor.loop.clock()
     found, manifest, state = extension.found, extension.manifest, extension.state
     running = [worker for worker in extension.all_workers if worker.is_running]
@@ -121,8 +121,7 @@ def status(supervisor: Supervisor, name: str) -> ExtensionStatus:
     )
 
 
-def sample_if_old(supervisor: Supervisor) -> None:
-    """Samples all process trees if the last sample is older than `FRESH_S`."""
+def _sample_if_old(supervisor: Supervisor) -> None:
     if supervisor.loop.clock() - supervisor.sampled_at > FRESH_S:
         supervisor.sample()
 

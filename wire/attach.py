@@ -62,6 +62,9 @@ class SessionSwitched(_Line, frozen=True, tag="session"):
 class UseAsked(_Line, frozen=True, tag="use_asked"):
     """Asks for a line `use`."""
 
+    is_last: bool = False
+    """Whether the run ends, or a prompt of it: the host measures its processes once more."""
+
 
 FromRun = Attach | Take | SessionSwitched | UseAsked | Ext
 

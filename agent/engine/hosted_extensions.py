@@ -109,8 +109,7 @@ class HostedExtensions(Sharing):
 
     @property
     def attached_to(self) -> int | None:
-        connection = self.connection
-        return connection.pid if connection is not None and connection.is_open else None
+        return None if self.connection is None else self.connection.pid
 
     def figures(self, extension: Extension) -> SharingFigures:
         link, hosted = extension.found.link, self._hosted.get(extension.name)
@@ -137,7 +136,7 @@ class HostedExtensions(Sharing):
         if connection is None or not connection.is_open:
             return
         known = connection.use
-        connection.ask_use()
+        connection.ask_use(is_last=True)
         self._loop.run_until(lambda: connection.use is not known or not connection.is_open, self._loop.clock() + USE_S)
 
     def close(self) -> None:

@@ -104,9 +104,9 @@ class HostConnection:
     def ended(self, extension: str, reason: str) -> None:
         """A link is closed."""
 
-    def ask_use(self) -> None:
-        """Asks for the use of the extensions; the answer replaces `use`."""
-        self.send(attach.encode(attach.UseAsked()))
+    def ask_use(self, *, is_last: bool = False) -> None:
+        """Asks for the use of the extensions, as `attach.UseAsked` says; the answer replaces `use`."""
+        self.send(attach.encode(attach.UseAsked(is_last)))
 
     def link(self, extension: str) -> HostLink:
         """Makes the link for an extension that is not taken yet."""

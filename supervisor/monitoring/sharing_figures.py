@@ -36,7 +36,7 @@ class Sharing:
 
     @property
     def attached_to(self) -> int | None:
-        """Pid of the host from which this run takes extensions; None without one."""
+        """Pid of the host that this run has attached to; None without one."""
         return None
 
     def figures(self, extension: Extension) -> SharingFigures:  # noqa: ARG002

@@ -139,9 +139,9 @@ class AttachServer:
         self._sessions[session_id] = run
         run.session = RunSession(session_id, run.session.cwd)
 
-    def use(self, run: AttachedRun) -> None:
-        """A run asks for its use of the extensions."""
-        run.send(attach.encode(self.sharing.use_of(run)))
+    def use(self, run: AttachedRun, *, is_last: bool) -> None:
+        """A run asks for its use of the extensions; with `is_last` as of now."""
+        run.send(attach.encode(self.sharing.use_of(run, is_last=is_last)))
 
     def gone(self, run: AttachedRun) -> None:
         """A run has ended its connection."""

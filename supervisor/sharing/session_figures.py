@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from supervisor.monitoring.sharing_figures import Sharing, SharingFigures
-from supervisor.queries import sample_if_old
 from supervisor.sharing.session_use import sum_of
 from wire.attach import Use
 from wire.stats import SessionStats
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 
 SESSIONS_LIMIT = 100
 """Maximum number of sessions of an extension that are told one by one: the busiest. The others are added up."""
+SHARE = 0.02
+"""Fraction of one core that sampling for runs that end may use: a run may be over before the next usual sample."""
 
 
 class HostSharing(Sharing):
@@ -62,9 +63,12 @@ class HostSharing(Sharing):
             _stats(served, others) if others.runs else None,
         )
 
-    def use_of(self, run: AttachedRun) -> Use:
-        """The use of each extension by a run, with figures of a sample that is not older than for others who ask."""
-        sample_if_old(self._supervisor)
+    def use_of(self, run: AttachedRun, *, is_last: bool) -> Use:
+        """The use of each extension by a run so far; with `is_last` as of now, within what `SHARE` allows."""
+        sampler = self._supervisor.sampler
+        cost_s = sampler.cpu_s / max(1, sampler.samples)
+        if is_last and self._supervisor.loop.clock() - sampler.sampled_at > cost_s / SHARE:
+            self._supervisor.sample()
         return Use(
             {
                 name: replace(served.use_of(each.use), rss_peak_bytes=served.extension.account.rss_peak)
