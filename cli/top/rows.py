@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from cli import number_format
+from cli.hosts.status_lines import has_sessions
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -44,11 +46,6 @@ def sessions_of(extension: ExtensionStats) -> Iterator[tuple[str, SessionStats]]
     yield from ((each.session_id, each) for each in extension.sessions)
     if extension.other_sessions is not None:
         yield OTHERS, extension.other_sessions
-
-
-def has_sessions(extension: ExtensionStats) -> bool:
-    """Whether a run uses it, or has used it."""
-    return extension.attached > 0 or extension.other_sessions is not None
 
 
 def suffix(extension: ExtensionStats, *, is_unfolded: bool, ascii_only: bool) -> str:
@@ -106,10 +103,10 @@ _CELLS: dict[str, Callable[[SessionStats], str]] = {
 
 
 def session_name(session: SessionStats) -> str:
-    """The first cell of a session: the pid of its run, and the beginning of its id."""
+    """The first cell of a session: the pid of its run, and the last part of its folder."""
     if session.pid is None:
         return f"  {session.count} other{'' if session.count == 1 else 's'}"
-    return f"  {session.pid} {one_line(session.session_id, 8)}"
+    return f"  {session.pid} {one_line(PurePath(session.cwd).name, 100)}"
 
 
 def session_cell(key: str, session: SessionStats, percent: float | None, now: float) -> str:

@@ -11,9 +11,9 @@ from rich.text import Text
 from cli import number_format
 from cli.columns import pad_or_cut
 from cli.hosts.find import count_states
-from cli.hosts.status_lines import with_log
+from cli.hosts.status_lines import has_sessions, with_log
 from cli.top.model import COLUMNS, GAP, NAME, Mode, fit, sort_names
-from cli.top.rows import has_sessions, rows_of, session_cell, session_name, sessions_of, suffix
+from cli.top.rows import rows_of, session_cell, session_name, sessions_of, suffix
 from wire.text import counted, one_line, printable
 
 if TYPE_CHECKING:
@@ -159,7 +159,6 @@ def _session_row(
         else:
             cell = session_cell(column.key, session, percent, now)
             line.append(set_cell_size(cell, width) if column.left else cell.rjust(width), "dim")
-    line.append(f"  {one_line(session.cwd, 4096)}".rstrip(), "dim")
     return line
 
 
