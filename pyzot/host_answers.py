@@ -39,7 +39,7 @@ class HostStats(Part):
     attached_runs: int = 0
     """Number of runs that are attached to it."""
     attached_to: int | None = None
-    """Pid of the host from which this run takes extensions; null without one."""
+    """Pid of the host that this run has attached to; null without one."""
 
 
 class Stats(Part):
