@@ -94,6 +94,7 @@ def test_a_host_that_does_not_answer_does_not_keep_a_run_from_its_end(zot):
         cwd = zot.folder / "a"
         cwd.mkdir()
         command = f"kill -STOP {place.host.pid}"
+        said = f"$ {command}\n\n[exit 0]  Took 0.0s"
         script = place.script(cwd).call(("bash", {"command": command}), results=[ok(said)]).answer("done")
         try:
             outcome = zot.run(*place.flags(cwd, script), cwd=cwd)
