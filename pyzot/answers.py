@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, Literal
 
-    from .parts import Totals
+    from .parts import HostedShare, Totals
 
 
 class SessionFile(Part):
@@ -166,10 +166,44 @@ class Alarm(Part):
     """Time of its start in whole seconds since the epoch; null if unknown."""
 
 
+class SessionStats(Part):
+    """The use of a shared or leased extension by one session, or by several together."""
+
+    calls: int
+    errors: int
+    timeouts: int
+    pending: int
+    """Number of its requests that wait for an answer."""
+    frames_in: int
+    """Frames of the extension for it."""
+    frames_out: int
+    busy_s: float
+    """Seconds in which the extension had its requests; while there were others' too, its part."""
+    cpu_share_s: float
+    """CPU seconds of the extension by its part of the busy time: a share, not a measurement."""
+    session_id: str = ""
+    """Empty for several sessions."""
+    pid: int | None = None
+    """Pid of its run; null for several sessions."""
+    cwd: str = ""
+    """The folder of its run; empty for several sessions."""
+    since: float | None = None
+    """The time at which its run took the extension, in seconds since the epoch; null for several sessions."""
+    count: int = 1
+    """Number of sessions whose figures are added up here."""
+
+
 class ExtensionStats(Part):
     """One extension: gauges of this moment, and counters since the host started."""
 
-    _parts: ClassVar[dict[str, str]] = {"pids": "plain[]", "latency_ms": "plain[]", "alarms": "Alarm[]"}
+    _parts: ClassVar[dict[str, str]] = {
+        "pids": "plain[]",
+        "latency_ms": "plain[]",
+        "alarms": "Alarm[]",
+        "sessions": "SessionStats[]",
+        "other_sessions": "SessionStats",
+        "hosted": "HostedShare",
+    }
     state: str
     """asleep, waking, spawned, greeted, ready, backoff, stopping, exited or failed; the best of its workers. asleep:
     its process starts when it is needed; waking: it is being started for that."""
@@ -241,3 +275,17 @@ class ExtensionStats(Part):
     """Seconds of these waits together, each from the first request until its process was ready."""
     alarms: tuple[Alarm, ...] = ()
     """The worst first; empty without problems."""
+    answers_dropped: int = 0
+    """Number of answers that no request waited for: late or repeated ones, or for another session."""
+    mode: Literal["private", "leased", "shared"] | None = None
+    """How runs that attach to the host may use it; null if no run can attach to this host."""
+    attached: int = 0
+    """Number of sessions that use it now."""
+    sessions: tuple[SessionStats, ...] = ()
+    """Sessions that use it now, the busiest first: 100 at most."""
+    other_sessions: SessionStats | None = None
+    """All its other sessions together: those that have ended, and those that `sessions` has no room for. null without
+    any."""
+    hosted: HostedShare | None = None
+    """In a run, the share of an extension that it takes from a host; null for a process of its own. One with a share
+    has no process in the run."""

@@ -36,6 +36,10 @@ class HostStats(Part):
     """The planned seconds between the last sample and the next."""
     task: str = ""
     """The id of the batch task of the run; empty outside of batches."""
+    attached_runs: int = 0
+    """Number of runs that are attached to it."""
+    attached_to: int | None = None
+    """Pid of the host that this run has attached to; null without one."""
 
 
 class Stats(Part):

@@ -56,9 +56,29 @@ class Totals(Part):
     counts it, so the true figure may be higher; null as long as none has."""
 
 
-class Cost(Part):
-    """The cost of one extension: its whole process tree, and its frames."""
+class HostedShare(Part):
+    """What a run knows of an extension that it takes from a host. The process belongs to the host, and may work for
+    other runs at the same time: the run has a share of its CPU time, and its memory is there once for all runs."""
 
+    pid: int
+    """Pid of the host."""
+    mode: str
+    """leased: a process of it serves one run at a time; shared: it serves several."""
+    busy_ms: float | None
+    """Milliseconds in which it had requests of this run; while it had those of other runs too, this run's part. null:
+    unknown, the host has not answered in time."""
+    cpu_share_ms: float | None
+    """CPU milliseconds of the process, by this run's part of the busy time: a share, not a measurement. null:
+    unknown."""
+    rss_peak_bytes: int | None
+    """The highest resident size of the host's process trees of it, the same for all runs. null: unknown."""
+
+
+class Cost(Part):
+    """The cost of one extension: its whole process tree, and its frames. One with `hosted` has no process in the run:
+    its `cpu_ms`, `rss_peak_bytes` and `processes_peak` are 0."""
+
+    _parts: ClassVar[dict[str, str]] = {"hosted": "HostedShare"}
     state: str
     """asleep, waking, spawned, greeted, ready, backoff, stopping, exited or failed."""
     cpu_ms: int
@@ -97,6 +117,10 @@ class Cost(Part):
     """Number of starts that requests waited for, since the extension starts when needed."""
     start_wait_s: float = 0.0
     """Seconds of these waits together, each from the first request until its process was ready."""
+    answers_dropped: int = 0
+    """Number of answers that no request waited for: late or repeated ones, or for another session."""
+    hosted: HostedShare | None = None
+    """The share of this run if the process is a host's; absent for a process of the run itself."""
 
 
 class SentPrompt(Part):

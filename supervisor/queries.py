@@ -93,7 +93,7 @@ def status(supervisor: Supervisor, name: str) -> ExtensionStatus:
     since = min(worker.state_since for worker in extension.workers if worker.state is state)
     asked = [(pending, worker.pid) for worker in running for pending in worker.requests.pending.values()]
     asked.sort(key=lambda one: one[0].asked_at)
-    figures = of_extension(extension, now)
+    figures = of_extension(extension, now, supervisor.sharing.figures(extension))
     return ExtensionStatus(
         name=extension.name,
         version=manifest.version,

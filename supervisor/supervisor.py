@@ -23,6 +23,7 @@ from supervisor.extension.host_context import EventSink, HostContext
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.monitoring import stats
 from supervisor.monitoring.sampler import Sampler
+from supervisor.monitoring.sharing_figures import Sharing
 from supervisor.preload import preload
 from supervisor.registry.checkers import Checkers
 from wire.stats import Stats
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from wire import frames
     from wire.dialects.base import HostInfo
     from wire.dialects.host_calls import HostCall
-    from wire.events import Cost, Record
+    from wire.events import Cost, HostedShare, Record
     from wire.manifest import Limits
     from wire.stats import ExtensionStats, HostKind, HostStats
 
@@ -130,6 +131,8 @@ class Supervisor:
         """Called when the state or the registrations of an extension may have changed."""
         self.calls_for_runs: Callable[[Extension, HostCall, HostCallAnswer], bool] = lambda *_: False
         """Takes the calls that an extension makes for a run that is attached to this host; returns False for others."""
+        self.sharing = Sharing()
+        """The figures of extensions that several runs use. A host that serves runs, and a run of one, put their own."""
         self.sampler = Sampler(
             loop, self.extensions, self._processes.adopted, self._processes.table.has_all_orphans, self.on_sample
         )
@@ -314,12 +317,15 @@ class Supervisor:
 
     def costs(self) -> dict[str, Cost]:
         """The costs of each extension so far, in guard order."""
-        return {extension.name: extension.account.cost(extension.state.value) for extension in self.extensions}
+        return {each.name: each.account.cost(each.state.value, self._hosted(each)) for each in self.extensions}
+
+    def _hosted(self, extension: Extension) -> HostedShare | None:
+        return self.sharing.figures(extension).hosted
 
     def stats(self) -> dict[str, ExtensionStats]:
         """The stats of each extension as of the last sample, in guard order."""
         now = self.loop.clock()
-        return {extension.name: stats.of_extension(extension, now) for extension in self.extensions}
+        return {each.name: stats.of_extension(each, now, self.sharing.figures(each)) for each in self.extensions}
 
     def write_stats(
         self, kind: HostKind, version: str, cwd: str, *, stats_file: Path | None, metrics_file: Path | None,
@@ -348,8 +354,9 @@ class Supervisor:
     def host_stats(self, kind: HostKind, version: str, cwd: str) -> HostStats:
         """The stats of the host itself."""
         return stats.of_host(
-            self.loop, self.sampler, self._started, self._processes.task, kind=kind, version=version, cwd=cwd
-        )
+            self.loop, self.sampler, self._started, self._processes.task, self.sharing,
+            kind=kind, version=version, cwd=cwd,
+        )  # fmt: skip
 
     def kill_now(self) -> None:
         """Sends SIGKILL to the process group of every worker: the user does not want to wait."""

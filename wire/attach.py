@@ -62,6 +62,9 @@ class SessionSwitched(_Line, frozen=True, tag="session"):
 class UseAsked(_Line, frozen=True, tag="use_asked"):
     """Asks for a line `use`."""
 
+    is_last: bool = False
+    """Whether the run ends, or a prompt of it: the host measures its processes once more."""
+
 
 FromRun = Attach | Take | SessionSwitched | UseAsked | Ext
 
@@ -154,6 +157,8 @@ class SessionUse(msgspec.Struct, frozen=True, omit_defaults=True):
     """Seconds in which the extension had a request of this session; with others' at the same time, its part."""
     cpu_s: float = 0.0
     """Its part of the extension's CPU seconds, by busy time: a share, not a measurement."""
+    rss_peak_bytes: int = 0
+    """The highest resident size of the extension's process trees, the same for all sessions."""
 
 
 class Use(_Line, frozen=True, tag="use"):

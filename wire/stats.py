@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from wire.events.parts import HostedShare  # noqa: TC001  (msgspec reads the annotations)
 from wire.lenient_json import UNREADABLE, reason
 
 IN_CLIENT = "in the client program: its CPU time and memory are the program's own"
@@ -30,6 +31,33 @@ class Alarm(msgspec.Struct, frozen=True):
     """One line, with the figures."""
     since: float | None
     """Time of its start in whole seconds since the epoch; null if unknown."""
+
+
+class SessionStats(msgspec.Struct, frozen=True):
+    """The use of a shared or leased extension by one session, or by several together."""
+
+    calls: int
+    errors: int
+    timeouts: int
+    pending: int
+    """Number of its requests that wait for an answer."""
+    frames_in: int
+    """Frames of the extension for it."""
+    frames_out: int
+    busy_s: float
+    """Seconds in which the extension had its requests; while there were others' too, its part."""
+    cpu_share_s: float
+    """CPU seconds of the extension by its part of the busy time: a share, not a measurement."""
+    session_id: str = ""
+    """Empty for several sessions."""
+    pid: int | None = None
+    """Pid of its run; null for several sessions."""
+    cwd: str = ""
+    """The folder of its run; empty for several sessions."""
+    since: float | None = None
+    """The time at which its run took the extension, in seconds since the epoch; null for several sessions."""
+    count: int = 1
+    """Number of sessions whose figures are added up here."""
 
 
 class ExtensionStats(msgspec.Struct, frozen=True):
@@ -107,6 +135,20 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     """Seconds of these waits together, each from the first request until its process was ready."""
     alarms: tuple[Alarm, ...] = ()
     """The worst first; empty without problems."""
+    answers_dropped: int = 0
+    """Number of answers that no request waited for: late or repeated ones, or for another session."""
+    mode: Literal["private", "leased", "shared"] | None = None
+    """How runs that attach to the host may use it; null if no run can attach to this host."""
+    attached: int = 0
+    """Number of sessions that use it now."""
+    sessions: tuple[SessionStats, ...] = ()
+    """Sessions that use it now, the busiest first: 100 at most."""
+    other_sessions: SessionStats | None = None
+    """All its other sessions together: those that have ended, and those that `sessions` has no room for. null without
+    any."""
+    hosted: HostedShare | None = None
+    """In a run, the share of an extension that it takes from a host; null for a process of its own. One with a share
+    has no process in the run."""
 
 
 class HostStats(msgspec.Struct, frozen=True):
@@ -131,6 +173,10 @@ class HostStats(msgspec.Struct, frozen=True):
     """The planned seconds between the last sample and the next."""
     task: str = ""
     """The id of the batch task of the run; empty outside of batches."""
+    attached_runs: int = 0
+    """Number of runs that are attached to it."""
+    attached_to: int | None = None
+    """Pid of the host that this run has attached to; null without one."""
 
 
 class Stats(msgspec.Struct, frozen=True, tag_field="type", tag="stats"):

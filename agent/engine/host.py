@@ -131,7 +131,13 @@ class EngineHost:
 
     def result(self, ran: PromptResult, duration_s: float, sent: Sequence[events.SentPrompt] = ()) -> events.Result:
         """The `result` record, with what the extensions have cost so far. `sent`: how their prompts have ended."""
+        self._learn_use()
         return ran.record(duration_s, self.engine.session.id, self.engine.supervisor.costs(), sent)
+
+    def _learn_use(self) -> None:
+        """Asks the host for the run's share of its extensions. An aborted prompt or run waits for nothing more."""
+        if not (self._abort.requested or self.event_writer.abort.requested):
+            self.engine.hosted.learn_use()
 
     # --- the end ------------------------------------------------------------------------------------------
 
@@ -146,6 +152,7 @@ class EngineHost:
     def stop(self) -> None:
         """Stops the engine; at once if the abort says so."""
         self._control.wind_down()
+        self._learn_use()
         self.engine.stop(at_once=self._abort.at_once)
 
     def finish_stats(self, result: events.Result) -> None:

@@ -9,25 +9,28 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from supervisor.loop.host_link import HostConnection
+from supervisor.monitoring.sharing_figures import UNSHARED, Sharing, SharingFigures
 from supervisor.sharing.assignment import Terms, assign
 from supervisor.sharing.find_host import NoHostError, attach_to
 from wire import attach
+from wire.events import HostedShare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent.options import Options
     from supervisor.discovery.found_extension import FoundExtension
+    from supervisor.extension.extension import Extension
     from supervisor.loop.loop import Loop
     from supervisor.sharing.assignment import Hosted
     from supervisor.supervisor import Supervisor
 
 USE_S = 0.25
-"""Seconds that a run waits for its host's figures before its result."""
+"""Seconds that a run waits for its host's figures before its result, at most."""
 NOT_FOUND_HERE = "this run has not found it itself, and goes on without it"
 
 
-class HostedExtensions:
+class HostedExtensions(Sharing):
     """The connection of one run to its host. `say` gets lines for the user."""
 
     def __init__(
@@ -41,6 +44,7 @@ class HostedExtensions:
         self.connection: HostConnection | None = None
         """None without a host."""
         self._hosted: dict[str, Hosted] = {}
+        supervisor.sharing = self
 
     def divide(self, found: Sequence[FoundExtension]) -> tuple[tuple[FoundExtension, ...], str]:
         """Attaches to the host that the run asks for, if it asks for one. Returns the extensions to start, those of the
@@ -72,6 +76,7 @@ class HostedExtensions:
         self.connection = connection = HostConnection(self._loop, sock, attached.pid)
         connection.on_line = self._on_line
         self._supervisor.observers.on_switch.append(self._switched)
+        self._supervisor.on_sample.append(self._ask)
         taken = [self._with_link(each, connection) for each in made.hosted]
         connection.take_all()
         return tuple(sorted((*made.private, *taken), key=lambda each: each.order)), ""
@@ -101,14 +106,39 @@ class HostedExtensions:
         if self.connection is not None:
             self.connection.send(attach.encode(attach.SessionSwitched(session_id)))
 
-    def use(self) -> dict[str, attach.SessionUse]:
-        """The use of the host's extensions by this run so far, by name; empty if the host does not answer soon."""
+    # --- figures --------------------------------------------------------------------------------------------------
+
+    @property
+    def attached_to(self) -> int | None:
+        return None if self.connection is None else self.connection.pid
+
+    def figures(self, extension: Extension) -> SharingFigures:
+        link, hosted = extension.found.link, self._hosted.get(extension.name)
+        connection = self.connection
+        if connection is None or hosted is None or link is None or not link.is_hosted:
+            return UNSHARED
+        known = None if connection.use is None else connection.use.extensions.get(extension.name)
+        if known is None:
+            return SharingFigures(hosted=HostedShare(connection.pid, hosted.mode, None, None, None))
+        busy_ms, cpu_share_ms = round(known.busy_s * 1000, 3), round(known.cpu_s * 1000, 3)
+        return SharingFigures(
+            hosted=HostedShare(connection.pid, hosted.mode, busy_ms, cpu_share_ms, known.rss_peak_bytes)
+        )
+
+    def _ask(self) -> None:
+        """Asks the host for the use by this run; the answer may come at any time."""
+        if self.connection is not None and self.connection.is_open:
+            self.connection.ask_use()
+
+    def learn_use(self) -> None:
+        """Asks the host for the use by this run, and waits for its answer, `USE_S` seconds at most. Without an answer
+        the figures are those of the last sample. Does nothing without a host."""
         connection = self.connection
         if connection is None or not connection.is_open:
-            return {}
-        connection.ask_use()
-        self._loop.run_until(lambda: connection.use is not None or not connection.is_open, self._loop.clock() + USE_S)
-        return {} if connection.use is None else connection.use.extensions
+            return
+        known = connection.use
+        connection.ask_use(is_last=True)
+        self._loop.run_until(lambda: connection.use is not known or not connection.is_open, self._loop.clock() + USE_S)
 
     def close(self) -> None:
         """Leaves the host."""

@@ -14,11 +14,11 @@ from cli.json_line import print_json
 from cli.terminal import table_width
 from supervisor.control.client import ControlError
 from wire import control
-from wire.text import one_line
+from wire.text import counted, one_line
 
 if TYPE_CHECKING:
     from cli.hosts.find import SurveyedHost
-    from wire.stats import Stats
+    from wire.stats import HostStats, Stats
 
 HEADINGS = ("PID", "KIND", "UP", "CPU%", "RSS", "EXTENSIONS", "FOLDER")
 
@@ -64,6 +64,13 @@ def _print_table(rows: list[tuple[SurveyedHost, Stats | ControlError]]) -> None:
     print_table([line if width is None or len(line) <= width else line[: width - 1] + "…" for line in lines])
 
 
+def _runs(host: HostStats) -> str:
+    """The runs that are attached to a host, or the host that a run has attached to."""
+    if host.attached_to is not None:
+        return f", attached to {host.attached_to}"
+    return f", {counted(host.attached_runs, 'run')} attached" if host.attached_runs else ""
+
+
 def _cells(surveyed: SurveyedHost, stats: Stats | ControlError) -> tuple[str, ...]:
     if isinstance(stats, ControlError):
         return (str(surveyed.pid), "?", one_line(str(stats), 200))
@@ -75,6 +82,6 @@ def _cells(surveyed: SurveyedHost, stats: Stats | ControlError) -> tuple[str, ..
         number_format.duration(host.uptime_s),
         number_format.percent(host.cpu_percent),
         number_format.size(host.rss_bytes),
-        one_line(states, 200) or "none",
+        (one_line(states, 200) or "none") + _runs(host),
         one_line(host.cwd, 4096) + (f" (task {one_line(host.task, 200)})" if host.task else ""),
     )

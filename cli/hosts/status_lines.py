@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from wire.control import ExtensionStatus, PendingRequest, StatusReply
-    from wire.stats import Alarm, ExtensionStats, HostKind
+    from wire.events import HostedShare
+    from wire.stats import Alarm, ExtensionStats, HostKind, SessionStats
 
 KINDS: dict[HostKind, str] = {"host": "zot host", "mcp": "zot mcp serve", "run": "run", "batch": "zot batch"}
 """The kinds of hosts in words."""
 USABLE = frozenset({"asleep", "waking", "spawned", "greeted", "ready", "reloading"})
 """The states in which an extension works, or soon will."""
 PENDING_SHOWN = 3
+SESSIONS_SHOWN = 5
 LABEL = 12
 
 
@@ -37,13 +39,14 @@ def status_lines(reply: StatusReply, now: float) -> list[str]:
 
 def _facts(status: ExtensionStatus, host: int) -> Iterator[tuple[str, str]]:
     stats = status.stats
-    yield from _troubles(status, host)
+    yield from _troubles(status, host if stats.hosted is None else stats.hosted.pid)
     yield "since", moment(status.since)
-    if not stats.in_client:
+    if not stats.in_client and stats.hosted is None:
         last = f", the last {stats.exit_status}" if stats.exit_status else ""
         starts = f"{counted(stats.restarts, 'restart')}, {counted(stats.exits, 'exit')}{last}"
         yield "starts", f"{starts}; policy {status.restart_policy}{', required' if status.required else ''}"
-    yield "use", IN_CLIENT if stats.in_client else _use(stats)
+    yield "use", use_text(stats)
+    yield from (("" if index else "runs", line) for index, line in enumerate(run_lines(stats)))
     if status.limits:
         yield "limits", _limits(status)
     yield "calls", _calls(stats)
@@ -99,12 +102,54 @@ def _look_and_restart(name: str, host: int) -> str:
     return f"zot ext logs {name} -t; then zot ext restart {name} --host {host}"
 
 
-def _use(stats: ExtensionStats) -> str:
+def use_text(stats: ExtensionStats) -> str:
+    """The processor time and the memory of an extension, in one line."""
+    if stats.in_client:
+        return IN_CLIENT
+    if stats.hosted is not None:
+        return hosted_text(stats.hosted)
     files = "" if stats.open_files is None else f", {counted(stats.open_files, 'open file')}"
     return (
         f"CPU {number_format.percent(stats.cpu_percent)} % ({stats.cpu_s:.2f} s so far),"
         f" memory {number_format.size(stats.rss_bytes)} (at most {number_format.size(stats.rss_peak_bytes)}),"
         f" {counted(stats.processes, 'process', 'processes')}{files}"
+    )
+
+
+def hosted_text(hosted: HostedShare) -> str:
+    """The use of an extension that a run takes from a host."""
+    where = f"{hosted.mode}, in host {hosted.pid}"
+    if hosted.busy_ms is None or hosted.cpu_share_ms is None or hosted.rss_peak_bytes is None:
+        return f"{where}; its share is unknown"
+    return (
+        f"{where}: ~{hosted.cpu_share_ms / 1000:.2f} s CPU (a share), busy {hosted.busy_ms / 1000:.2f} s for this run;"
+        f" memory at most {number_format.size(hosted.rss_peak_bytes)}, once for all runs"
+    )
+
+
+def has_sessions(extension: ExtensionStats) -> bool:
+    """Whether a run uses it, or has used it."""
+    return extension.attached > 0 or extension.other_sessions is not None
+
+
+def run_lines(stats: ExtensionStats) -> Iterator[str]:
+    """The runs that use an extension, the busiest first; empty for one that no run can use."""
+    if stats.mode in (None, "private") and not has_sessions(stats):
+        return
+    late = f"; {counted(stats.answers_dropped, 'answer')} too late" if stats.answers_dropped else ""
+    yield f"{stats.mode}, {counted(stats.attached, 'run')} now{late}"
+    for session in stats.sessions[:SESSIONS_SHOWN]:
+        yield f"{session.pid} in {session.cwd}: {_session(session)}"
+    if stats.attached > SESSIONS_SHOWN:
+        yield f"and {stats.attached - SESSIONS_SHOWN} more"
+    if stats.other_sessions is not None:
+        yield f"{counted(stats.other_sessions.count, 'other')}, ended ones included: {_session(stats.other_sessions)}"
+
+
+def _session(session: SessionStats) -> str:
+    return (
+        f"{counted(session.calls, 'call')}, {session.pending} in flight, {counted(session.errors, 'error')},"
+        f" {counted(session.timeouts, 'timeout')}, busy {session.busy_s:.2f} s, ~{session.cpu_share_s:.2f} s CPU"
     )
 
 

@@ -9,8 +9,9 @@ import msgspec
 from rich.text import Text
 
 from cli.columns import fit_columns
-from cli.number_format import bytes_text, dollars, elapsed, milliseconds
+from cli.number_format import dollars, elapsed, milliseconds
 from cli.os_errors import discard_output
+from cli.run.output.cpu_and_memory import cpu_and_memory
 from cli.styled_lines import RaisingConsole
 from cli.terminal import page_width
 from wire import events
@@ -148,8 +149,7 @@ def _arguments(call: events.ToolCall) -> str:
 def _cells(name: str, used: events.Cost) -> tuple[str, ...]:
     return (
         name,
-        str(used.cpu_ms),
-        bytes_text(used.rss_peak_bytes),
+        *cpu_and_memory(used),
         f"{used.frames_in}/{used.frames_out}",
         str(used.calls),
         str(used.blocks),

@@ -10,6 +10,7 @@ from cli.choices import CommandLineError
 from cli.hosts.find import connect
 from cli.terminal import is_screen
 from cli.top.model import SORT_KEYS, TopView, sort_names
+from cli.top.rows import TopRow
 from wire import control, stats
 from wire.suggestions import not_one_of
 
@@ -49,6 +50,9 @@ def _print_once(client: ControlClient, view: TopView, *, as_json: bool) -> int:
 
     console = RaisingConsole(highlight=False)
     width = console.width if console.is_terminal else None
-    for line in (*header(found, None, width), *table(found, names, view, None, width, ascii_only=False)):
+    for line in (
+        *header(found, None, width),
+        *table(found, [TopRow(name) for name in names], view, None, width, ascii_only=False),
+    ):
         console.print(line, soft_wrap=True)
     return 0

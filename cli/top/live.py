@@ -17,8 +17,8 @@ from cli.hosts.status_lines import status_lines
 from cli.logs.timed_lines import last_timed_lines, with_time
 from cli.terminal import size
 from cli.top.keyboard import SEQUENCE_S, Keys, Unbuffered
-from cli.top.model import LOG_LINES, Histories, Mode, press, sort_names
-from cli.top.screen import NOTHING_KNOWN, SelectedExtension, page_height, screen
+from cli.top.model import LOG_LINES, Histories, Mode, press
+from cli.top.screen import NOTHING_KNOWN, SelectedExtension, page_height, screen, table_rows
 from supervisor.control.client import ControlError, GoneError
 from supervisor.loop.loop import Loop
 from wire import control
@@ -156,8 +156,8 @@ class LiveTop:
     # --- keys and signals ---------------------------------------------------------------------------------
 
     def _on_key(self, key: str) -> None:
-        names = [] if self._stats is None else sort_names(self._stats.extensions, self._view)
-        before, self._view = self._view, press(self._view, key, names=names, page=page_height(size(STDOUT)[1]))
+        rows = [] if self._stats is None else table_rows(self._stats, self._view)
+        before, self._view = self._view, press(self._view, key, rows=rows, page=page_height(size(STDOUT)[1]))
         self._said = ""
         if self._view.mode is Mode.QUIT:
             self._end(0)

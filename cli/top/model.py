@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli import number_format
 from cli.hosts.find import WORST_FIRST
+from cli.top.rows import SessionShares, TopRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +26,8 @@ SPARK = 8
 NAME_WIDTHS = (16, 32)
 GAP = 1
 OF_PROCESSES = frozenset({"cpu_percent", "rss_bytes", "rss_peak_bytes", "processes"})
-"""Figures that are shown as `-` for an extension in the client program of `zot rpc`: they are that program's."""
+"""Figures that are shown as `-` for an extension in the client program of `zot rpc`, and for one that a run takes from
+a host: they are the program's or the host's."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ def _column(
     key: str, heading: str, width: int, attribute: str, show: Callable[[Any], str], meaning: str, *, down: bool = True
 ) -> TopColumn:
     def shown(extension: ExtensionStats) -> str:
-        return "-" if extension.in_client and attribute in OF_PROCESSES else show(getattr(extension, attribute))
+        is_elsewhere = extension.in_client or extension.hosted is not None
+        return "-" if is_elsewhere and attribute in OF_PROCESSES else show(getattr(extension, attribute))
 
     return TopColumn(key, heading, width, shown, attrgetter(attribute), meaning, descending=down)
 
@@ -142,10 +145,11 @@ class UseHistory:
 
 
 class Histories:
-    """The histories of each extension, by name, and of all together."""
+    """The histories of each extension, by name, and of all together; and the shares of sessions."""
 
     def __init__(self) -> None:
         self.total = UseHistory()
+        self.shares = SessionShares()
         self.of: dict[str, UseHistory] = {}
 
     def add(self, stats: Stats) -> None:
@@ -153,6 +157,7 @@ class Histories:
             del self.of[name]
         for name, extension in stats.extensions.items():
             self.of.setdefault(name, UseHistory()).add(extension.cpu_percent, extension.rss_bytes)
+        self.shares.add(stats.extensions)
         every = stats.extensions.values()
         self.total.add(sum(each.cpu_percent for each in every), sum(each.rss_bytes for each in every))
 
@@ -190,6 +195,10 @@ class TopView:
     mode: Mode = Mode.TABLE
     selected: str = ""
     """The name of the extension that keys act on. It stays selected when the order changes."""
+    session: str = ""
+    """The session of it whose row is selected; empty for its own row."""
+    unfolded: frozenset[str] = frozenset()
+    """The extensions whose sessions have rows."""
     back: Mode = Mode.TABLE
     """The mode before `CONFIRM`."""
     lines_back: int = 0
@@ -197,14 +206,21 @@ class TopView:
     restart: str = ""
     """The extension that the user has just confirmed to restart; the caller restarts it and clears the name."""
 
-    def within(self, names: Sequence[str], page: int) -> TopView:
+    def within(self, rows: Sequence[TopRow], page: int) -> TopView:
         """The view with a row selected, if there is one, and scrolled so that the selected row is on the page and the
-        page is full. If the selected extension is gone, a mode about it ends."""
-        selected = self.selected if self.selected in names else names[0] if names else ""
-        row = names.index(selected) if selected else 0
+        page is full. If the selected session is gone, its extension is selected. If that is gone, a mode about it
+        ends."""
+        wanted = (TopRow(self.selected, self.session), TopRow(self.selected))
+        chosen = next((each for each in wanted if each in rows), rows[0] if rows else TopRow(""))
+        row = rows.index(chosen) if rows else 0
         first = max(min(self.first, row), row - page + 1)
-        mode = Mode.TABLE if self.mode in ABOUT_ONE and selected != self.selected else self.mode
-        return replace(self, selected=selected, first=max(0, min(first, len(names) - page)), mode=mode)
+        mode = Mode.TABLE if self.mode in ABOUT_ONE and chosen.extension != self.selected else self.mode
+        first = max(0, min(first, len(rows) - page))
+        return replace(self, selected=chosen.extension, session=chosen.session, first=first, mode=mode)
+
+    def fold_or_unfold(self) -> TopView:
+        """The view with the sessions of the selected extension, or without them if they are shown."""
+        return replace(self, session="", unfolded=self.unfolded ^ {self.selected})
 
 
 def sort_names(extensions: dict[str, ExtensionStats], view: TopView) -> list[str]:
@@ -224,10 +240,10 @@ def sort_names(extensions: dict[str, ExtensionStats], view: TopView) -> list[str
 # --- keys ------------------------------------------------------------------------------------------------------
 
 
-def press(view: TopView, key: str, *, names: Sequence[str], page: int) -> TopView:
-    """The view after a key. `key` is a character, or a name such as `up`; `names` are the extensions in the order of
-    the table, and `page` is the number of rows that fit."""
-    view = view.within(names, page)
+def press(view: TopView, key: str, *, rows: Sequence[TopRow], page: int) -> TopView:
+    """The view after a key. `key` is a character, or a name such as `up`; `rows` are in the order of the table, and
+    `page` is the number of rows that fit."""
+    view = view.within(rows, page)
     match view.mode:
         case Mode.FILTER:
             return _type(view, key)
@@ -242,9 +258,12 @@ def press(view: TopView, key: str, *, names: Sequence[str], page: int) -> TopVie
             return replace(view, lines_back=max(0, view.lines_back - _SCROLL[key](LOG_LINES, page)))
         case Mode.DETAILS | Mode.LOGS:
             return view
-    if key in _SCROLL and names:
-        row = names.index(view.selected) + _SCROLL[key](len(names), page)
-        return replace(view, selected=names[max(0, min(row, len(names) - 1))]).within(names, page)
+    if key in _SCROLL and rows:
+        row = rows.index(TopRow(view.selected, view.session)) + _SCROLL[key](len(rows), page)
+        chosen = rows[max(0, min(row, len(rows) - 1))]
+        return replace(view, selected=chosen.extension, session=chosen.session).within(rows, page)
+    if key == "u":
+        return view.fold_or_unfold() if view.selected else view
     if key in _OF_ONE:
         return _OF_ONE[key](view) if view.selected else view
     return _COMMANDS[key](view) if key in _COMMANDS else view

@@ -11,34 +11,42 @@ from rich.text import Text
 from cli import number_format
 from cli.columns import pad_or_cut
 from cli.hosts.find import count_states
-from cli.hosts.status_lines import with_log
+from cli.hosts.status_lines import has_sessions, with_log
 from cli.top.model import COLUMNS, GAP, NAME, Mode, fit, sort_names
+from cli.top.rows import rows_of, session_cell, session_name, sessions_of, suffix
 from wire.text import counted, one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cli.top.model import Histories, TopColumn, TopView
+    from cli.top.rows import TopRow
     from wire.stats import ExtensionStats, HostStats, Stats
 
 STATE_STYLES = {
     "ready": "green", "asleep": "dim", "failed": "bold red", "backoff": "yellow", "exited": "dim", "stopping": "dim",
 }  # fmt: skip
 TOTAL_SPARK = 16
-KEYS = "Enter details  l logs  r restart  / filter  ? help  q quit"
 FEW_KEYS = "? help  q quit"
+KEYS = ("Enter details  l logs  r restart  / filter  ? help  q quit", FEW_KEYS)
+KEYS_WITH_RUNS = (
+    "Enter details  l logs  u runs  r restart  / filter  ? help  q quit",
+    "Enter details  l logs  u runs  r restart  ? help  q quit",
+    "u runs  ? help  q quit",
+)
+"""The keys in the footer if runs use any extension of the host. The first text that fits is shown."""
 KEYS_OF_ONE = "Esc back  Enter details  l logs  r restart  ? help"
 QUESTION = "restart {}? y yes, any other key no"
 HELP = (
     ("Enter", "details of the selected extension; Esc or q: back"),
     ("l", "the last lines of its log"),
     ("r", "restart it, after y"),
+    ("u", "unfold or fold the runs that use it (▸); ~ is a share of it, not measured"),
     ("s  S  ← →", "sort by the next or the previous column"),
     ("R", "reverse the order"),
     ("/", "filter by name or state; Enter keeps it, Esc ends it"),
     ("↑ ↓  j k", "select another extension; in a log: scroll"),
-    ("PgUp PgDn Space", "by a page"),
-    ("Home End  g G", "to the first, to the last"),
+    ("PgUp PgDn Space", "by a page; Home End  g G: to the first, to the last"),
     ("?", "this help"),
     ("q  Ctrl-C", "quit"),
 )
@@ -88,31 +96,72 @@ def _host_line(host: HostStats) -> Text:
     return Text.assemble(
         (f"zot {host.kind} {host.pid}", "bold"),
         f"  up {number_format.duration(host.uptime_s)}  CPU {number_format.percent(host.cpu_percent)}%"
-        f" ({sampling:.1f}% sampling)  RSS {number_format.size(host.rss_bytes)}  {files} fds  {host.version}  ",
+        f" ({sampling:.1f}% sampling)  RSS {number_format.size(host.rss_bytes)}  {files} fds  "
+        f"{_runs(host)}{host.version}  ",
         (one_line(host.cwd, 4096), "dim"),
     )
 
 
+def _runs(host: HostStats) -> str:
+    """The runs that are attached, or the host that this run has attached to."""
+    if host.attached_to is not None:
+        return f"attached to host {host.attached_to}  "
+    return f"{counted(host.attached_runs, 'run')}  " if host.attached_runs else ""
+
+
+def table_rows(stats: Stats, view: TopView) -> list[TopRow]:
+    """All rows of the table that pass the filter, in their order."""
+    return rows_of(sort_names(stats.extensions, view), stats.extensions, view.unfolded)
+
+
 def table(
     stats: Stats,
-    names: Sequence[str],
+    rows: Sequence[TopRow],
     view: TopView,
     histories: Histories | None,
     width: int | None,
     *,
     ascii_only: bool,
 ) -> list[Text]:
-    """The headings and a line for each of these extensions. Without a width nothing is left out or cut off."""
-    longest = max((cell_len(_label(name)) for name in stats.extensions), default=0)
+    """The headings and a line for each of these rows. Without a width nothing is left out or cut off."""
+    suffixes = {
+        name: suffix(each, is_unfolded=name in view.unfolded, ascii_only=ascii_only)
+        for name, each in stats.extensions.items()
+    }
+    longest = max((cell_len(_label(name) + suffixes[name]) for name in stats.extensions), default=0)
     columns = fit(width, with_history=histories is not None, longest_name=longest)
     lines = [_headings(columns, view)]
-    for name in names:
-        row = _row(name, stats.extensions[name], columns, histories, ascii_only=ascii_only)
-        if width is not None and name == view.selected:
-            row.pad_right(max(0, width - row.cell_len))
-            row.style = "reverse"
-        lines.append(row)
+    for row in rows:
+        extension = stats.extensions[row.extension]
+        if row.session:
+            line = _session_row(row, extension, columns, histories, stats.time)
+        else:
+            line = _row(row.extension, suffixes[row.extension], extension, columns, histories, ascii_only=ascii_only)
+        if width is not None and row == (view.selected, view.session):
+            line.pad_right(max(0, width - line.cell_len))
+            line.style = "reverse"
+        lines.append(line)
     return [_cut(line, width) for line in lines]
+
+
+def _session_row(
+    row: TopRow,
+    extension: ExtensionStats,
+    columns: list[tuple[TopColumn, int]],
+    histories: Histories | None,
+    now: float,
+) -> Text:
+    session = dict(sessions_of(extension))[row.session]
+    percent = None if histories is None else histories.shares.percent(row)
+    line = Text()
+    for index, (column, width) in enumerate(columns):
+        line.append(" " * GAP if index else "")
+        if column is NAME:
+            line.append(pad_or_cut(session_name(session), width))
+        else:
+            cell = session_cell(column.key, session, percent, now)
+            line.append(set_cell_size(cell, width) if column.left else cell.rjust(width), "dim")
+    return line
 
 
 def _headings(columns: list[tuple[TopColumn, int]], view: TopView) -> Text:
@@ -126,6 +175,7 @@ def _headings(columns: list[tuple[TopColumn, int]], view: TopView) -> Text:
 
 def _row(
     name: str,
+    after: str,
     extension: ExtensionStats,
     columns: list[tuple[TopColumn, int]],
     histories: Histories | None,
@@ -136,7 +186,8 @@ def _row(
     for index, (column, width) in enumerate(columns):
         line.append(" " * GAP if index else "")
         if column is NAME:
-            line.append(pad_or_cut(_label(name), width))
+            line.append(pad_or_cut(_label(name), min(cell_len(_label(name)), max(1, width - len(after)))))
+            line.append(after.ljust(max(0, width - line.cell_len)), "cyan")
         elif column.key == "state":
             if extension.alarms and not extension.failure:
                 line.append(set_cell_size(f"{extension.state[: width - 2]} !", width), "bold yellow")
@@ -164,8 +215,10 @@ def _figure_style(key: str, extension: ExtensionStats) -> str:
     return "yellow" if key == "cpu" and extension.cpu_percent >= 50 else ""
 
 
-def footer(view: TopView, *, shown: int, passing: int, total: int, width: int) -> Text:
-    """The line with the sort column, the filter and the keys."""
+def footer(
+    view: TopView, *, shown: int, rows: int, passing: int, total: int, width: int, keys: Sequence[str] = KEYS
+) -> Text:
+    """The line with the sort column, the filter and the keys. `passing` of `total` extensions pass the filter."""
     label = _label(view.selected)
     if view.mode is Mode.CONFIRM:
         name = pad_or_cut(label, min(cell_len(label), max(1, width - cell_len(QUESTION.format("")))))
@@ -177,9 +230,9 @@ def footer(view: TopView, *, shown: int, passing: int, total: int, width: int) -
         line = Text.assemble(("filter: ", "bold"), view.filter, ("▏", "blink"), "   Enter keeps it, Esc ends it")
         return _cut(line, width)
     filtered = f"  filter {view.filter!r}: {passing} of {total}" if view.filter else ""
-    rows = f"{view.first + 1}-{view.first + shown} of {passing}" if shown else "none"
+    place = f"{view.first + 1}-{view.first + shown} of {rows}" if shown else "none"
     arrow = " reversed" if view.reverse else ""
-    return _footer_of(f"{rows}  by {view.sort}{arrow}{filtered}", (KEYS, FEW_KEYS), width)
+    return _footer_of(f"{place}  by {view.sort}{arrow}{filtered}", keys, width)
 
 
 def _footer_of(left: str, keys: Sequence[str], width: int) -> Text:
@@ -222,19 +275,21 @@ def screen(
         return [_cut(Text(waiting), width)]
     lines = header(stats, histories, width, ascii_only=ascii_only)
     page = page_height(height)
-    names = sort_names(stats.extensions, view)
-    view = view.within(names, page)
+    rows = table_rows(stats, view)
+    view = view.within(rows, page)
     if (view.back if view.mode is Mode.CONFIRM else view.mode) in (Mode.DETAILS, Mode.LOGS):
         body = [*_about_lines(about, view, page + 4), *[Text()] * height][: height - 1]
-        foot = footer(view, shown=0, passing=0, total=0, width=width)
+        foot = footer(view, shown=0, rows=0, passing=0, total=0, width=width)
         return [_cut(line, width) for line in (*body, _text_or(said, foot))][:height]
-    shown = names[view.first : view.first + page]
+    shown = rows[view.first : view.first + page]
     if view.mode is Mode.HELP:  # it needs all lines of a terminal with 24
         body = [*help_lines(width, height - 1), *[Text()] * height][: height - 1]
         return [*body, _cut(_text_or(said, Text("any key: back; q quits", "dim")), width)][:height]
     body = table(stats, shown, view, histories, width, ascii_only=ascii_only)
     body += [Text()] * (page + 1 - len(body))
-    foot = footer(view, shown=len(shown), passing=len(names), total=len(stats.extensions), width=width)
+    passing, total = sum(not row.session for row in rows), len(stats.extensions)
+    keys = KEYS_WITH_RUNS if any(has_sessions(each) for each in stats.extensions.values()) else KEYS
+    foot = footer(view, shown=len(shown), rows=len(rows), passing=passing, total=total, width=width, keys=keys)
     return [*lines, *body, _cut(_text_or(said, foot), width)][:height]
 
 

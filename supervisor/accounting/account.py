@@ -5,15 +5,19 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
+
 from wire.events import Cost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wire.events import HostedShare
+
 COUNTERS = (
     "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "calls_made", "errors", "timeouts", "blocks",
     "events_dropped", "notes_dropped", "junk_lines", "exits", "unexpected_exits", "exits_by_host",
-    "exit_status", "restarts", "start_waits",
+    "exit_status", "restarts", "start_waits", "answers_dropped",
 )  # fmt: skip
 """The counters that every report has. Each is an attribute of `Account`."""
 TRACKED = 64
@@ -107,6 +111,7 @@ class Account:
         self.events_dropped = 0
         self.notes_dropped = 0
         self.junk_lines = 0
+        self.answers_dropped = 0
         self.exits = 0
         self.unexpected_exits = 0
         self.exits_by_host = 0
@@ -168,13 +173,15 @@ class Account:
             "p99_ms": _milliseconds(self.latency.percentile(0.99)),
         }
 
-    def cost(self, state: str) -> Cost:
-        """Returns the counters as a record of the stream. `state` is the present state of the extension."""
+    def cost(self, state: str, hosted: HostedShare | None = None) -> Cost:
+        """Returns the counters as a record of the stream. `state` is the present state of the extension, `hosted` the
+        share of this run if the process is a host's."""
         return Cost(
             state=state,
             cpu_ms=round(self.cpu_s * 1000),
             rss_peak_bytes=self.rss_peak,
             processes_peak=self.processes_peak,
+            hosted=UNSET if hosted is None else hosted,
             **self.counters(),
         )
 

@@ -34,7 +34,7 @@ class HostConnection:
         self.links: dict[str, HostLink] = {}
         """The links by the names of their extensions."""
         self.use: attach.Use | None = None
-        """The newest answer to `ask_use`."""
+        """The newest answer to `ask_use`; it stays when the connection has ended."""
         self.on_line: Callable[[attach.FromHost], None] = lambda _line: None
         """Gets the lines that are about no extension."""
         self._heads: dict[bytes, HostLink] = {}
@@ -104,10 +104,9 @@ class HostConnection:
     def ended(self, extension: str, reason: str) -> None:
         """A link is closed."""
 
-    def ask_use(self) -> None:
-        """Asks for the use of the extensions; the answer is `use`."""
-        self.use = None
-        self.send(attach.encode(attach.UseAsked()))
+    def ask_use(self, *, is_last: bool = False) -> None:
+        """Asks for the use of the extensions, as `attach.UseAsked` says; the answer replaces `use`."""
+        self.send(attach.encode(attach.UseAsked(is_last)))
 
     def link(self, extension: str) -> HostLink:
         """Makes the link for an extension that is not taken yet."""

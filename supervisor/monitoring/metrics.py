@@ -61,6 +61,10 @@ def _host(name: str, kind: str, unit: str, help_: str, value: Callable[[HostStat
     return _OfHost(_Family(f"zot_host_{name}", kind, unit, help_), value)
 
 
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000
+
+
 HOST = (
     _host("uptime_seconds", "gauge", "seconds", "Since the host started.", lambda host: host.uptime_s),
     _host("start_time_seconds", "gauge", "seconds", "Since the epoch.", lambda host: host.started),
@@ -75,6 +79,7 @@ HOST = (
     _host("resident_memory_bytes", "gauge", "bytes", "Of the host itself.", lambda host: host.rss_bytes),
     _host("open_files", "gauge", "", "Descriptors of the host itself.", lambda host: host.open_files),
     _host("wakeups", "counter", "", "Turns of the host's loop.", lambda host: host.wakeups),
+    _host("attached_runs", "gauge", "", "Runs that are attached to the host.", lambda host: host.attached_runs),
 )
 EXTENSION = (
     _extension(
@@ -122,6 +127,21 @@ EXTENSION = (
     _extension("limit_breaches", "counter", "", "Times that a limit was enforced.", lambda ext: ext.limit_breaches),
     _extension("dropped_events", "counter", "", "Events that it missed.", lambda ext: ext.events_dropped),
     _extension("dropped_notes", "counter", "", "Notes that were not shown.", lambda ext: ext.notes_dropped),
+    _extension("dropped_answers", "counter", "", "Answers that came too late.", lambda ext: ext.answers_dropped),
+    _extension(
+        "attached_sessions",
+        "gauge",
+        "",
+        "Sessions of runs that use it now.",
+        lambda ext: None if ext.mode is None else ext.attached,
+    ),
+    _extension(
+        "share_cpu_seconds",
+        "counter",
+        "seconds",
+        "This run's share of a host's process, by busy time.",
+        lambda ext: None if ext.hosted is None else _seconds(ext.hosted.cpu_share_ms),
+    ),
     _extension("junk_lines", "counter", "", "Lines that were no frames.", lambda ext: ext.junk_lines),
 )
 LATENCY = _Family("zot_extension_answer_seconds", "histogram", "seconds", "Time to answer.")

@@ -6,6 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from supervisor.monitoring.sharing_figures import UNSHARED
 from supervisor.process.table import count_open_files, read_process
 from wire.stats import ExtensionStats, HostStats
 
@@ -13,13 +14,14 @@ if TYPE_CHECKING:
     from supervisor.extension.extension import Extension
     from supervisor.loop.loop import Loop
     from supervisor.monitoring.sampler import Sampler
+    from supervisor.monitoring.sharing_figures import Sharing, SharingFigures
     from wire.stats import HostKind
 
 RELOADING = "reloading"
 """The state of an extension that is up while a candidate starts."""
 
 
-def of_extension(extension: Extension, now: float) -> ExtensionStats:
+def of_extension(extension: Extension, now: float, sharing: SharingFigures = UNSHARED) -> ExtensionStats:
     """The stats of one extension; the use of resources is that of the last sample. `now` is on the loop's clock."""
     from supervisor.monitoring.alarms import alarms_of  # `supervisor.preload` has imported it
 
@@ -47,11 +49,12 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
         limit_breaches=account.limit_breaches,
         latency_ms=tuple((round(upper * 1000, 6), count) for upper, count in account.latency.buckets()),
         latency_sum_ms=round(account.latency.sum_s * 1000, 4),
-        in_client=extension.found.link is not None,
+        in_client=extension.found.link is not None and not extension.found.link.is_hosted,
         tools=len(extension.tools),
         definition_tokens=definition_tokens(extension),
         alarms=tuple(alarms_of(extension, now, time.time())),
         **account.counters(),
+        **sharing._asdict(),
     )
 
 
@@ -64,7 +67,8 @@ def of_host(
     loop: Loop,
     sampler: Sampler,
     started: tuple[float, float],
-    task: str = "",
+    task: str,
+    sharing: Sharing,
     *,
     kind: HostKind,
     version: str,
@@ -88,4 +92,6 @@ def of_host(
         sampling_cpu_s=round(sampler.cpu_s, 4),
         sampling_interval_s=round(sampler.interval_s, 3),
         task=task,
+        attached_runs=sharing.attached_runs,
+        attached_to=sharing.attached_to,
     )

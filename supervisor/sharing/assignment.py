@@ -36,6 +36,8 @@ class Hosted(msgspec.Struct, frozen=True):
     """As the run knows it, without its link."""
     own: FoundExtension | None
     """The same extension as the run would start it itself; None if it has not found it."""
+    mode: str
+    """leased or shared."""
 
 
 class Assignment(msgspec.Struct, frozen=True):
@@ -93,7 +95,7 @@ def assign(found: Sequence[FoundExtension], attached: Attached, terms: Terms, en
             lines.append(f"{said}, which count" if terms.is_asked_for else f"{said}{ITS_OWN}")
             if not terms.is_asked_for:
                 continue
-        hosted.append(Hosted(offer.name, _hosted(mine_or_theirs), mine))
+        hosted.append(Hosted(offer.name, _hosted(mine_or_theirs), mine, offer.sessions))
     lines += _unshared(elsewhere, attached, terms, is_nothing=not hosted and not refused)
     taken = {each.name for each in hosted}
     advice = f"; run zot ext reload NAME --host {attached.pid}, or add --host-version to use the host's"

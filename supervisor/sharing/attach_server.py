@@ -8,18 +8,23 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from supervisor.control import unix_socket
 from supervisor.control.listener import Listener
 from supervisor.home.runtime_dir import ATTACH_SUFFIX
+from supervisor.monitoring.sharing_figures import Sharing, SharingFigures
 from supervisor.sharing.attached_run import AttachedRun
 from supervisor.sharing.attachment import Attachment
 from supervisor.sharing.leased_extension import LeasedExtension
 from supervisor.sharing.offers import Offers
 from supervisor.sharing.session_frames import SessionFrames
+from supervisor.sharing.session_use import sum_of
 from supervisor.sharing.shared_extension import SharedExtension
 from wire import attach
 from wire.attach import PROTOCOL
 from wire.dialects.base import RunSession
+from wire.stats import SessionStats
 from wire.suggestions import no_such
 from wire.text import valid_text
 
@@ -32,16 +37,21 @@ if TYPE_CHECKING:
     from supervisor.extension.extension import Extension
     from supervisor.loop.loop import Loop
     from supervisor.sharing.served_extension import ServedExtension
+    from supervisor.sharing.session_use import RunUse
     from supervisor.supervisor import Supervisor
     from wire.dialects.host_calls import HostCall
 
 RUNS_LIMIT = 1000
 """Maximum number of runs that are attached at the same time."""
+SESSIONS_LIMIT = 100
+"""Maximum number of sessions of an extension that are told one by one: the busiest. The others are added up."""
+SHARE = 0.02
+"""Fraction of one core that sampling for runs that end may use: a run may be over before the next usual sample."""
 LIFE = frozenset({"exited", "restarted", "reloaded", "failed", "limit", "warning"})
 """The kinds of notices about an extension that its runs are told of. Others are about what a run itself has done."""
 
 
-class AttachServer:
+class AttachServer(Sharing):
     """Serves `folder/<pid><suffix>` from `start` to `close`. `shared` has the names of extensions that the operator
     shares whatever their manifests say."""
 
@@ -73,6 +83,7 @@ class AttachServer:
         self._salt = os.urandom(16).hex()
         supervisor.on_change.append(self._changed)
         supervisor.calls_for_runs = self._called
+        supervisor.sharing = self
 
     def start(self) -> str | None:
         """Begins to listen. Returns None, or a line for the user that says why the host cannot listen."""
@@ -149,6 +160,39 @@ class AttachServer:
         if self._sessions.get(run.session.id) is run:
             del self._sessions[run.session.id]
 
+    # --- figures ------------------------------------------------------------------------------------------------
+
+    @property
+    def attached_runs(self) -> int:
+        return len(self.runs)
+
+    def figures(self, extension: Extension) -> SharingFigures:
+        mode = self._offers.mode(extension)[0]
+        if (served := self.served.get(extension.name)) is None:
+            return SharingFigures(mode)  # type: ignore[arg-type]
+        attached = list(served.runs.values())
+        attached.sort(key=lambda each: (each.use.busy_s, each.use.calls), reverse=True)
+        told, more = attached[:SESSIONS_LIMIT], attached[SESSIONS_LIMIT:]
+        others = sum_of([served.uses.gone, *(each.use for each in more)])
+        return SharingFigures(
+            mode,  # type: ignore[arg-type]
+            len(attached),
+            tuple(_session(served, each) for each in told),
+            _stats(served, others) if others.runs else None,
+        )
+
+    def use(self, run: AttachedRun, *, is_last: bool) -> None:
+        """Tells a run its use of each extension so far; with `is_last` as of now, within what `SHARE` allows."""
+        sampler = self._supervisor.sampler
+        cost_s = sampler.cpu_s / max(1, sampler.samples)
+        if is_last and self._loop.clock() - sampler.sampled_at > cost_s / SHARE:
+            self._supervisor.sample()
+        used = {
+            name: replace(served.use_of(each.use), rss_peak_bytes=served.extension.account.rss_peak)
+            for name, (served, each) in run.taken.items()
+        }
+        run.send(attach.encode(attach.Use(used)))
+
     # --- extensions ---------------------------------------------------------------------------------------------
 
     def _changed(self, extension: Extension) -> None:
@@ -186,3 +230,20 @@ class AttachServer:
         else:
             return False
         return True
+
+
+def _session(served: ServedExtension, attachment: Attachment) -> SessionStats:
+    run = attachment.run
+    told = _stats(served, attachment.use)
+    return replace(
+        told, session_id=valid_text(run.session.id), pid=run.pid, cwd=valid_text(run.session.cwd),
+        since=attachment.use.since,
+    )  # fmt: skip
+
+
+def _stats(served: ServedExtension, use: RunUse) -> SessionStats:
+    told = served.use_of(use)
+    return SessionStats(
+        told.calls, told.errors, told.timeouts, use.under_way, told.frames_in, told.frames_out, told.busy_s, told.cpu_s,
+        count=use.runs,
+    )  # fmt: skip

@@ -31,6 +31,7 @@ class Server(Protocol):
     def attach(self, run: AttachedRun, line: attach.Attach) -> None: ...
     def take(self, run: AttachedRun, name: str) -> None: ...
     def switch(self, run: AttachedRun, session_id: str) -> None: ...
+    def use(self, run: AttachedRun, *, is_last: bool) -> None: ...
     def gone(self, run: AttachedRun) -> None: ...
 
 
@@ -77,8 +78,7 @@ class AttachedRun:
         elif isinstance(line, attach.SessionSwitched):
             self._server.switch(self, line.session_id)
         elif isinstance(line, attach.UseAsked):
-            used = {name: served.use_of(attachment) for name, (served, attachment) in self.taken.items()}
-            self.send(attach.encode(attach.Use(used)))
+            self._server.use(self, is_last=line.is_last)
         elif isinstance(line, attach.Ext):
             if (taken := self.taken.get(line.extension)) is None:
                 self.complain(f"this run has not taken {line.extension[:80]!r}")

@@ -41,6 +41,7 @@ class Run(Protocol):
 
     number: int
     session: RunSession
+    pid: int
 
     def send(self, line: bytes) -> None: ...
     def complain(self, reason: str, extension: str = "") -> None: ...

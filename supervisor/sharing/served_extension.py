@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop, Timer
     from supervisor.registry.registration import Tool
     from supervisor.sharing.attachment import Attachment, Forwarded
+    from supervisor.sharing.session_use import RunUse
     from wire.dialects.base import PanelChange, RunSession
 
 LOOK_S = 0.25
@@ -76,8 +77,8 @@ class ServedExtension:
         """The run that a frame of a worker is for, if it names this session or none; None if it is for no run."""
         raise NotImplementedError
 
-    def use_of(self, attachment: Attachment) -> attach.SessionUse:
-        return self.uses.told(attachment.use, self.extension.account.cpu_s - self._cpu_before)
+    def use_of(self, use: RunUse) -> attach.SessionUse:
+        return self.uses.told(use, self.extension.account.cpu_s - self._cpu_before)
 
     # --- from runs ----------------------------------------------------------------------------------------------
 

@@ -300,6 +300,10 @@ def extension_stats(**fields: Any) -> ExtensionStats:
             "latency_ms": (),
             "in_client": False,
             "alarms": (),
+            "mode": None,
+            "sessions": (),
+            "other_sessions": None,
+            "hosted": None,
             **fields,
         }
     )

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.recorded_stats import extension_stats, sample
-from wire.stats import Change, StatsError, apply_change, decode, encode, find_change
+from wire.events import HostedShare
+from wire.stats import Change, SessionStats, StatsError, apply_change, decode, encode, find_change
 
 if TYPE_CHECKING:
     from wire import stats
@@ -106,3 +107,23 @@ def test_a_change_that_is_none_is_an_error(members: dict[str, Any]):
 def test_a_new_extension_without_its_figures_is_an_error():
     with pytest.raises(StatsError, match="missing required field"):
         apply_change(sample(0, {}), Change(1.0, 1.0, {"uptime_s": 1.0}, {"new": {"calls": 1}}))
+
+
+def test_sessions_and_shares_come_back_from_a_change():
+    one = SessionStats(1, 0, 0, 0, 1, 1, 1.0, 0.5, "s1", 7, "/somewhere", 1.5)
+    before = sample(
+        1.0,
+        {
+            "a": extension_stats(mode="shared", attached=1, sessions=(one,), uptime_s=None),
+            "b": extension_stats(uptime_s=None),
+        },
+    )
+    others = SessionStats(1, 0, 0, 0, 1, 1, 1.0, 0.5)
+    share = HostedShare(4711, "leased", 1.0, 0.5, 9)
+    gone = extension_stats(mode="shared", other_sessions=others, uptime_s=None)
+    after = sample(2.0, {"a": gone, "b": extension_stats(hosted=share, uptime_s=None)})
+    line = find_change(before, after, 1.0)
+    assert line is not None
+    read = decode(encode(line))
+    assert isinstance(read, Change)
+    assert apply_change(before, read) == after

@@ -21,7 +21,7 @@ INDENT = "    "
 WIDTH = 120
 RENAMED = {"Extension": "ExtensionNotice"}
 """Name in `pyzot` by name on the wire. There, an `Extension` is part of a program, and the record a notice."""
-NO_EVENTS = ("Totals", "Cost", "SentPrompt")
+NO_EVENTS = ("Totals", "HostedShare", "Cost", "SentPrompt")
 """Classes that are parts of records."""
 ANSWERS = {
     "rpc/responses.py": (
@@ -35,7 +35,7 @@ ANSWERS = {
     "rpc/sessions.py": ("Session",),
     "dialects/host_calls.py": ("ModelInfo", "ToolInfo"),
     "control.py": ("CommandInfo",),
-    "stats.py": ("Alarm", "ExtensionStats"),
+    "stats.py": ("Alarm", "SessionStats", "ExtensionStats"),
 }
 """Classes that the methods of a runtime return, by the file that defines them."""
 HOST_ANSWERS = {
@@ -104,7 +104,9 @@ def pages() -> dict[str, str]:
     return {
         "parts.py": _parts(),
         "events.py": _events(),
-        "answers.py": _answers("Classes that the methods of a runtime return.", ANSWERS, "from .parts import Totals"),
+        "answers.py": _answers(
+            "Classes that the methods of a runtime return.", ANSWERS, "from .parts import HostedShare, Totals"
+        ),
         "host_answers.py": _answers(
             "Classes that the methods of a host return.", HOST_ANSWERS, "from .answers import ExtensionStats"
         ),

@@ -10,10 +10,10 @@ import msgspec
 from cli import number_format
 from cli.choices import CommandLineError
 from cli.hosts.find import NONE_RUNS, host_with
+from cli.hosts.status_lines import run_lines, use_text
 from cli.json_line import print_json
 from supervisor.control.client import ControlError
 from wire import control
-from wire.stats import IN_CLIENT
 from wire.suggestions import no_such
 from wire.text import counted, one_line, printable
 
@@ -80,7 +80,8 @@ def _lines(name: str, host: int, stats: ExtensionStats) -> list[str]:
         f"state       {stats.state}" + (f": {one_line(stats.failure, 2000)}" if stats.failure else ""),
         f"up          {number_format.duration(stats.uptime_s)}, {counted(stats.restarts, 'restart')},"
         f" {counted(stats.exits, 'exit')}" + (f", the last {stats.exit_status}" if stats.exit_status else ""),
-        *([f"runs        {IN_CLIENT}"] if stats.in_client else use),
+        *([f"use         {use_text(stats)}"] if stats.in_client or stats.hosted is not None else use),
+        *(f"{'' if index else 'runs':<12}{one_line(line, 2000)}" for index, line in enumerate(run_lines(stats))),
         f"frames      in {stats.frames_in} ({number_format.rate(stats.frames_in_per_s)}/s, "
         f"{number_format.size(stats.bytes_in)})"
         f"  out {stats.frames_out} ({number_format.rate(stats.frames_out_per_s)}/s, "
@@ -91,7 +92,7 @@ def _lines(name: str, host: int, stats: ExtensionStats) -> list[str]:
         + (f", {stats.calls_made} made through the host" if stats.calls_made else ""),
         *_waits(stats),
         f"left out    {counted(stats.events_dropped, 'event')}, {counted(stats.notes_dropped, 'note')},"
-        f" {counted(stats.junk_lines, 'line')} of junk,"
+        f" {counted(stats.answers_dropped, 'late answer')}, {counted(stats.junk_lines, 'line')} of junk,"
         f" {counted(stats.limit_breaches, 'limit breach', 'limit breaches')}",
         *_definitions(stats),
         f"latency     p50 {number_format.milliseconds(stats.p50_ms)} ms,"

@@ -136,6 +136,12 @@ class ExtensionUse(msgspec.Struct):
     """The highest of any attempt."""
     p99_ms: float | None = None
     """The slowest of any attempt."""
+    hosted_runs: int = 0
+    """Attempts that have taken it from a host."""
+    cpu_share_s: float = 0.0
+    """CPU seconds of a host's process, by the shares of these attempts."""
+    host_rss_bytes: dict[int, int] = {}
+    """The highest resident size in each host, by its pid: it is there once for all its runs."""
 
     def add(self, cost: Cost) -> None:
         self.runs += 1
@@ -150,6 +156,11 @@ class ExtensionUse(msgspec.Struct):
         self.rss_peak_bytes = max(self.rss_peak_bytes, cost.rss_peak_bytes)
         if cost.p99_ms is not None:
             self.p99_ms = max(self.p99_ms or 0.0, cost.p99_ms)
+        if cost.hosted:
+            self.hosted_runs += 1
+            self.cpu_share_s += (cost.hosted.cpu_share_ms or 0.0) / 1000
+            known = self.host_rss_bytes.get(cost.hosted.pid, 0)
+            self.host_rss_bytes[cost.hosted.pid] = max(known, cost.hosted.rss_peak_bytes or 0)
 
 
 class BatchFigures(msgspec.Struct, kw_only=True):

@@ -39,7 +39,7 @@ from wire.batch.journal_lines import (
     decode_with,
 )
 from wire.batch.outcome import Usage
-from wire.events import Cost  # noqa: TC001  (msgspec reads the annotations)
+from wire.events import Cost, HostedShare
 from wire.text import printable
 
 Number = TypeVar("Number", int, float)
@@ -262,6 +262,8 @@ def _sane(value: Number) -> Number:
 
 
 def _is_sane(value: msgspec.Struct) -> bool:
-    """Whether the numbers of a structure, without those of its parts, can be computed with."""
-    fields = (getattr(value, name) for name in value.__struct_fields__)
-    return all(-SANE <= field <= SANE for field in fields if isinstance(field, (int, float)))
+    """Whether the numbers of a structure, without those of its parts but shares of hosts, can be computed with."""
+    fields = [getattr(value, name) for name in value.__struct_fields__]
+    shares = (field for field in fields if isinstance(field, HostedShare))
+    numbers = (field for field in fields if isinstance(field, (int, float)))
+    return all(-SANE <= number <= SANE for number in numbers) and all(map(_is_sane, shares))

@@ -14,7 +14,7 @@ from cli.report.page.table import Cell, TableColumn, chip, name_text, number_cel
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from cli.report.batch.figures import BatchFigures, ExtensionUse, TaskFigures
 
@@ -179,10 +179,16 @@ def retries(batch: BatchFigures, links: Links) -> str:
     )
 
 
+def _seconds(cpu_s: float) -> str:
+    return f"{short(cpu_s)} s" if cpu_s < 60 else elapsed(cpu_s)
+
+
 _EXTENSION_COLUMNS: tuple[tuple[str, Callable[[ExtensionUse], float | None], Callable[[float], str]], ...] = (
     ("runs", lambda use: use.runs, count_label),
-    ("CPU", lambda use: use.cpu_s, lambda cpu_s: f"{short(cpu_s)} s" if cpu_s < 60 else elapsed(cpu_s)),
-    ("peak RSS", lambda use: use.rss_peak_bytes, bytes_text),
+    ("CPU", lambda use: use.cpu_s if use.hosted_runs < use.runs else None, _seconds),
+    ("peak RSS", lambda use: use.rss_peak_bytes if use.hosted_runs < use.runs else None, bytes_text),
+    ("CPU share", lambda use: use.cpu_share_s if use.hosted_runs else None, lambda cpu_s: f"~{_seconds(cpu_s)}"),
+    ("host's memory", lambda use: sum(use.host_rss_bytes.values()) if use.hosted_runs else None, bytes_text),
     ("calls", lambda use: use.calls, count_label),
     ("slowest p99", lambda use: use.p99_ms, duration_text),
     ("errors", lambda use: use.errors, count_label),
@@ -192,6 +198,7 @@ _EXTENSION_COLUMNS: tuple[tuple[str, Callable[[ExtensionUse], float | None], Cal
     ("unexpected exits", lambda use: use.unexpected_exits, count_label),
     ("lost", lambda use: use.lost, count_label),
 )
+_OF_HOSTS = frozenset({"CPU share", "host's memory"})
 _BAD = frozenset({"errors", "timeouts", "restarts", "unexpected exits", "lost"})
 
 
@@ -199,14 +206,16 @@ def extensions(batch: BatchFigures) -> str:
     """The section with the use of each extension in all attempts; empty without extensions."""
     if not batch.extensions:
         return ""
+    hosts = {pid for use in batch.extensions for pid in use.host_rss_bytes}
+    held = [column for column in _EXTENSION_COLUMNS if hosts or column[0] not in _OF_HOSTS]
     columns = [
         TableColumn("extension", is_text=True, is_name=True),
-        *(TableColumn(title, has_bar=title == "CPU") for title, *_ in _EXTENSION_COLUMNS),
+        *(TableColumn(title, has_bar=title == "CPU") for title, *_ in held),
     ]
     rows = (
         [
-            Cell(use.name),
-            *(number_cell(value(use), label, is_bad=title in _BAD) for title, value, label in _EXTENSION_COLUMNS),
+            Cell(use.name, note=f"{plural(use.hosted_runs, 'run')} of a host" if use.hosted_runs else ""),
+            *(number_cell(value(use), label, is_bad=title in _BAD) for title, value, label in held),
         ]
         for use in batch.extensions[:EXTENSIONS]
     )
@@ -216,8 +225,21 @@ def extensions(batch: BatchFigures) -> str:
         "extensions",
         "Use of each extension",
         "Sums of all attempts, over whole process trees; peak RSS and p99 are the highest of any attempt. The most CPU "
-        f"first.{more}",
+        f"first.{_shared(batch, hosts)}{more}",
         table("Extensions", columns, rows),
+    )
+
+
+def _shared(batch: BatchFigures, hosts: Collection[int]) -> str:
+    """What the extensions of hosts have used for all tasks together."""
+    if not hosts:
+        return ""
+    shares = sum(use.cpu_share_s for use in batch.extensions)
+    memory = sum(sum(use.host_rss_bytes.values()) for use in batch.extensions)
+    where = f"host {min(hosts)}" if len(hosts) == 1 else plural(len(hosts), "host")
+    return (
+        f" Processes of {where} had ~{_seconds(shares)} of CPU for these runs, by their busy time; their memory, "
+        f"{bytes_text(memory)} at most, is there once for all runs."
     )
 
 

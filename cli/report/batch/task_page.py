@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cli.report.batch.conversation import AttemptConversation
     from cli.report.batch.figures import TaskFigures
     from wire.batch.outcome import CommandEnd, Outcome
+    from wire.events import Cost
 
 PAGE_CHARACTERS = 200_000
 """Maximum characters of the conversations on one page, before they are escaped."""
@@ -211,9 +212,9 @@ def _extensions(outcome: Outcome) -> str:
     rows = (
         (
             Cell(extension),
-            Cell(cost.state),
-            number_cell(cost.cpu_ms / 1000, lambda cpu_s: f"{short(cpu_s)} s"),
-            number_cell(cost.rss_peak_bytes, bytes_text),
+            Cell(cost.state, note=f"{cost.hosted.mode}, in host {cost.hosted.pid}" if cost.hosted else ""),
+            _cpu_cell(cost),
+            number_cell(None if cost.hosted else cost.rss_peak_bytes, bytes_text),
             number_cell(cost.calls, count_label),
             number_cell(cost.errors, count_label),
             number_cell(cost.p99_ms, duration_text),
@@ -222,6 +223,14 @@ def _extensions(outcome: Outcome) -> str:
         for extension, cost in outcome.extensions.items()
     )
     return section("extensions", "Extensions", "", table("Extensions", columns, rows))
+
+
+def _cpu_cell(cost: Cost) -> Cell:
+    """The CPU time, or the share of a host's, with `~` in front."""
+    if not cost.hosted:
+        return number_cell(cost.cpu_ms / 1000, lambda cpu_s: f"{short(cpu_s)} s")
+    share_ms = cost.hosted.cpu_share_ms
+    return number_cell(None if share_ms is None else share_ms / 1000, lambda cpu_s: f"~{short(cpu_s)} s")
 
 
 def _meta(meta: dict[str, Any]) -> str:

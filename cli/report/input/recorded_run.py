@@ -12,7 +12,7 @@ import msgspec
 from cli.number_format import count_text, dollars, plural
 
 if TYPE_CHECKING:
-    from wire.events import Cost, Totals
+    from wire.events import Cost, HostedShare, Totals
     from wire.stats import ExtensionStats
 
 ABSENT = float("nan")
@@ -70,6 +70,13 @@ class ExtensionFigures:
     """Estimated tokens of the definitions of its tools; None if not recorded."""
     in_client: bool = False
     """Whether it runs in the client program: its CPU time and memory are that program's, and unknown."""
+    hosted: HostedShare | None = None
+    """The run's share of it if its process is a host's."""
+
+    @property
+    def has_processes(self) -> bool:
+        """Whether its processes are the run's own, and so its CPU time and memory."""
+        return not self.in_client and self.hosted is None
 
 
 COUNTED_ALIKE = (
@@ -82,7 +89,10 @@ COUNTED_ALIKE = (
 
 def figures_of(name: str, counted: Cost | ExtensionStats, **others: Any) -> ExtensionFigures:
     lost = counted.events_dropped + counted.notes_dropped
-    return ExtensionFigures(name, lost=lost, **{field: getattr(counted, field) for field in COUNTED_ALIKE}, **others)
+    hosted = counted.hosted or None  # absent in a result record, null in a sample
+    return ExtensionFigures(
+        name, lost=lost, hosted=hosted, **{field: getattr(counted, field) for field in COUNTED_ALIKE}, **others
+    )
 
 
 def agent_facts(

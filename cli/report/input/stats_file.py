@@ -179,7 +179,7 @@ class StatsReader:
             notes=(*notes, *self._notes()),
             times=use.times,
             spans_s=use.spans_s,
-            tracks={name: track for name, track in use.tracks.items() if not figures[name].in_client},
+            tracks={name: track for name, track in use.tracks.items() if figures[name].has_processes},
             host=use.host,
             total=use.total,
         )

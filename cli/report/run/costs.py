@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cli.report.input.recorded_run import ExtensionFigures
+    from wire.events import HostedShare
 
 COLUMNS_WITH_ROOM = 16
 """With more columns the script draws no small lines, if the table is to fit in 1280 pixels."""
@@ -38,6 +39,10 @@ def _count(value: float) -> str:
     return count_text(int(value))
 
 
+def _share_s(hosted: HostedShare | None) -> float | None:
+    return None if hosted is None or hosted.cpu_share_ms is None else hosted.cpu_share_ms / 1000
+
+
 def _rare(title: str, hint: str, value: Callable[[ExtensionFigures], float | None]) -> CostColumn:
     """The column of a count that is bad, and mostly 0."""
     return CostColumn(title, hint, value, _count, is_bad=True, is_rare=True)
@@ -47,16 +52,28 @@ COLUMNS = (
     CostColumn(
         "CPU",
         "processor seconds of the whole tree",
-        lambda extension: None if extension.in_client else extension.cpu_s,
+        lambda extension: extension.cpu_s if extension.has_processes else None,
         lambda value: f"{short(value)} s",
         True,
     ),
     CostColumn(
         "peak RSS",
         "highest resident size",
-        lambda extension: None if extension.in_client else extension.rss_peak_bytes,
+        lambda extension: extension.rss_peak_bytes if extension.has_processes else None,
         bytes_text,
         True,
+    ),
+    CostColumn(
+        "CPU share",
+        "of a host's process, by this run's part of its busy time",
+        lambda extension: _share_s(extension.hosted),
+        lambda value: f"~{short(value)} s",
+    ),
+    CostColumn(
+        "host's memory",
+        "highest resident size of a host's process, once for all its runs",
+        lambda extension: None if extension.hosted is None else extension.hosted.rss_peak_bytes,
+        bytes_text,
     ),
     CostColumn("calls", "requests that waited for an answer", lambda extension: extension.calls, _count, True),
     CostColumn("p50", "half of the answers were faster", lambda extension: extension.p50_ms, duration_text),
@@ -86,6 +103,10 @@ LAST_BEFORE_EXIT = "restarts"
 """The column of the last exit follows this one."""
 IN_CLIENT_NOTE = "CPU time and memory of an extension in the client program are the program's own, and unknown here."
 
+HOSTED_NOTE = (
+    "Of an extension in a host, the run has a share of its CPU time, and its memory is there once for all runs."
+)
+
 
 def costs(figures: Sequence[ExtensionFigures], ids: dict[str, str]) -> str:
     """The section with the table; empty without extensions. `ids` has the ids of the rows."""
@@ -107,6 +128,7 @@ def costs(figures: Sequence[ExtensionFigures], ids: dict[str, str]) -> str:
     left_out = f" The first {ROWS:,} of {len(shown):,}." if len(shown) > ROWS else ""
     left_out += f" 0 everywhere: {zeros}." if zeros else ""
     left_out += f" {IN_CLIENT_NOTE}" if any(extension.in_client for extension in shown) else ""
+    left_out += f" {HOSTED_NOTE}" if any(extension.hosted for extension in shown) else ""
     style = "dense" if len(held) > COLUMNS_WITH_ROOM else ""
     return section(
         "costs",
@@ -131,12 +153,19 @@ def _row(extension: ExtensionFigures, held: Sequence[CostColumn], exit_at: int) 
             extension.state,
             style=state_class(extension),
             hint=extension.failure,
-            note="in the client program" if extension.in_client else "",
+            note=_where(extension),
         ),
         *(number_cell(cost.value(extension), cost.label, is_bad=cost.is_bad) for cost in held),
     ]
     cells.insert(exit_at, Cell(extension.exit_status or "-"))
     return cells
+
+
+def _where(extension: ExtensionFigures) -> str:
+    """Where its process is, if it is not the run's own."""
+    if extension.hosted is not None:
+        return f"{extension.hosted.mode}, in host {extension.hosted.pid}"
+    return "in the client program" if extension.in_client else ""
 
 
 def state_class(extension: ExtensionFigures) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 IN_CLIENT = "in the client program"
+IN_HOST = "in a host"
 
 
 def tiles(recording: RecordedRun, series: Series | None) -> tuple[Tile, ...]:
@@ -25,7 +26,6 @@ def tiles(recording: RecordedRun, series: Series | None) -> tuple[Tile, ...]:
     restarts = sum(extension.restarts for extension in figures)
     exits = sum(exits_of(recording).values())
     failed = sum(extension.state == "failed" for extension in figures)
-    cpu_s = sum(extension.cpu_s for extension in figures)
     slowest = max(
         (extension for extension in figures if extension.p99_ms is not None),
         key=lambda extension: extension.p99_ms or 0.0,
@@ -51,13 +51,7 @@ def tiles(recording: RecordedRun, series: Series | None) -> tuple[Tile, ...]:
         ),
         Tile("Restarts", count_text(restarts), _exits_tile(exits), restarts + exits > 0, "bad" if restarts else "warn"),
         _memory(recording, series),
-        Tile("CPU time", "-", IN_CLIENT)
-        if figures and all(extension.in_client for extension in figures)
-        else Tile(
-            "CPU time",
-            f"{short(cpu_s)} s" if cpu_s < 60 else elapsed(cpu_s),
-            f"{percent_text(100 * cpu_s / seconds)} of one core" if seconds else "",
-        ),
+        _cpu(recording),
         Tile(
             "Slowest p99", duration_text(slowest.p99_ms) if slowest else "-", slowest.name if slowest else "no answers"
         ),
@@ -76,11 +70,26 @@ def _exits_tile(exits: int) -> str:
     return "1 ended by itself" if exits == 1 else f"{count_text(exits)} ended by themselves"
 
 
+def _cpu(recording: RecordedRun) -> Tile:
+    """The processor time of all extensions, and the run's shares of a host's processes."""
+    figures, seconds = recording.figures, recording.duration_s
+    shares = [extension.hosted.cpu_share_ms or 0.0 for extension in figures if extension.hosted is not None]
+    share = f"~{short(sum(shares) / 1000)} s"
+    if figures and not any(extension.has_processes for extension in figures):
+        return Tile("CPU time", share, "share of a host's processes") if shares else Tile("CPU time", "-", IN_CLIENT)
+    cpu_s = sum(extension.cpu_s for extension in figures)
+    told = f"{percent_text(100 * cpu_s / seconds)} of one core" if seconds else ""
+    told += f"{', ' if told else ''}and {share} of a host's" if shares else ""
+    return Tile("CPU time", f"{short(cpu_s)} s" if cpu_s < 60 else elapsed(cpu_s), told)
+
+
 def _memory(recording: RecordedRun, series: Series | None) -> Tile:
-    measured = [extension for extension in recording.figures if not extension.in_client]
+    measured = [extension for extension in recording.figures if extension.has_processes]
     largest = max(measured, key=lambda extension: extension.rss_peak_bytes, default=None)
     if largest is None:
-        return Tile("Peak RSS", "-", IN_CLIENT if recording.figures else "no extensions")
+        is_hosted = any(extension.hosted for extension in recording.figures)
+        where = IN_HOST if is_hosted else IN_CLIENT if recording.figures else "no extensions"
+        return Tile("Peak RSS", "-", where)
     own = bytes_text(largest.rss_peak_bytes)
     if series is None:
         return Tile("Largest peak RSS", own, largest.name)

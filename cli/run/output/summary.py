@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from cli.number_format import bytes_text, dollars, elapsed, milliseconds
+from cli.number_format import dollars, elapsed, milliseconds
+from cli.run.output.cpu_and_memory import cpu_and_memory
 from wire import events
 from wire.text import counted, one_line, printable, valid_text
 
@@ -114,8 +115,7 @@ def _extensions(result: events.Result) -> str:
 def _costs(name: str, used: events.Cost) -> Sequence[str]:
     return (
         code(name),
-        f"{used.cpu_ms:,}",
-        bytes_text(used.rss_peak_bytes),
+        *cpu_and_memory(used),
         f"{used.calls:,}",
         str(used.errors),
         str(used.timeouts),

@@ -214,12 +214,14 @@ class PendingRequests:
     def answered(self, frame: GuardAnswer | frames.ToolResult | frames.CommandResponse) -> None:
         pending = self.pending.pop(frame.id, None)
         if pending is None:
+            self.account.answers_dropped += 1
             self._complaints.remark(
                 f"an answer to {frame.id[:80]!r}, which no request waits for (late, repeated or unknown); ignored"
             )
             return
         if pending.session is not None and frame.session_id not in (None, pending.session):
             self.pending[frame.id] = pending
+            self.account.answers_dropped += 1
             said = f"answers {frame.id[:80]!r}, which is of another session, for the session {frame.session_id[:80]!r}"
             self._complaints.warn("session", f"{said}; ignored")
             return

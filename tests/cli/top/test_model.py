@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.top.model import BY_KEY, COLUMNS, SORT_KEYS, Mode, TopView, fit, press, sort_names
+from cli.top.rows import TopRow
 from tests.support.busy_stats import BUSY
 from tests.support.recorded_stats import extension_stats
 
@@ -36,12 +37,13 @@ def test_every_column_can_be_sorted_by(key):
 
 
 NAMES = [f"x{number:03}" for number in range(300)]
+ROWS = [TopRow(name) for name in NAMES]
 
 
 def pressed(*keys: str, view: TopView | None = None, rows: int = 300, page: int = 19) -> TopView:
     view = view or TopView()
     for key in keys:
-        view = press(view, key, names=NAMES[:rows], page=page)
+        view = press(view, key, rows=ROWS[:rows], page=page)
     return view
 
 
@@ -66,9 +68,9 @@ def test_the_selected_row_is_always_shown(keys, page):
 
 def test_the_selection_follows_the_extension_when_the_order_changes():
     view = pressed("down", "down")
-    assert view.within(NAMES[::-1], 19).selected == "x002"
-    assert view.within(NAMES[::-1], 19).first == 279
-    assert view.within(["a", "b"], 19).selected == "a"
+    assert view.within(ROWS[::-1], 19).selected == "x002"
+    assert view.within(ROWS[::-1], 19).first == 279
+    assert view.within([TopRow("a"), TopRow("b")], 19).selected == "a"
     assert view.within([], 19).selected == ""
 
 
@@ -97,7 +99,7 @@ def test_details_and_logs_are_left_by_escape_and_q():
 
 def test_a_mode_about_an_extension_that_is_gone_ends():
     for key in ("enter", "l", "r"):
-        assert pressed("down", key).within(["x000"], 19).mode is Mode.TABLE
+        assert pressed("down", key).within([TopRow("x000")], 19).mode is Mode.TABLE
 
 
 def test_the_sort_key_goes_through_all_columns():
@@ -130,7 +132,7 @@ def test_help_and_quit():
 def test_no_keys_scroll_beyond_the_rows(keys):
     view = TopView()
     for key in keys:
-        view = press(view, key, names=NAMES[:7], page=3)
+        view = press(view, key, rows=ROWS[:7], page=3)
         assert 0 <= view.first <= 4
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from cli.number_format import BLOCKS
 from cli.top.model import COLUMNS, HISTORY, SORT_KEYS, Histories, Mode, TopView
+from cli.top.rows import TopRow
 from cli.top.screen import SelectedExtension, page_height, screen, table
 from tests.support.busy_stats import BUSY, stats_of
 from tests.support.control_peer import extension_stats, host_stats
@@ -93,7 +94,7 @@ def test_histories_are_drawn_as_sparklines():
 
 def test_without_a_width_nothing_is_left_out():
     name = "n" * 64
-    lines = table(stats_of(**{name: BUSY["gone"]}), [name], TopView(), None, None, ascii_only=True)
+    lines = table(stats_of(**{name: BUSY["gone"]}), [TopRow(name)], TopView(), None, None, ascii_only=True)
     assert len(lines[0].plain.split()) == len(SORT_KEYS)
     assert name in lines[1].plain
     assert lines[1].plain.endswith('"no config"')
@@ -178,7 +179,7 @@ def test_the_selected_row_is_marked_and_the_footer_has_the_keys():
 
 def test_the_sparklines_of_the_selected_row_are_not_reversed():
     """Reversed blocks show the rest of their cells: an idle line would look full."""
-    _, row = table(ONE, ["other"], TopView(selected="other"), SEEN, 120, ascii_only=False)
+    _, row = table(ONE, [TopRow("other")], TopView(selected="other"), SEEN, 120, ascii_only=False)
     console = Console(force_terminal=True, color_system="standard", width=120)
     reversed_ = {segment.text for segment in row.render(console) if segment.style and segment.style.reverse}
     assert any("other" in text for text in reversed_)

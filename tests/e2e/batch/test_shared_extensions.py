@@ -195,7 +195,7 @@ def test_a_killed_batch_leaves_nothing_and_the_next_start_shares_again(zot, batc
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_host_too(zot, batch, number):
     batch.tasks({"a": "one hold"})
-    with batch.start( "-e", put_teller(zot, "one")) as running:
+    with batch.start("-e", put_teller(zot, "one")) as running:
         wait_until(lambda: calls(batch, "a"))
         running.signal(number)
         if number is signal.SIGINT:

@@ -13,6 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families as parse_pro
 
 from supervisor.monitoring.metrics import EXTENSION, HOST, LADDER_S, PIECE, pieces, render
 from tests.support.recorded_stats import extension_stats, sample
+from wire.events import HostedShare
+from wire.stats import SessionStats
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -161,3 +163,18 @@ def test_many_extensions_come_in_pieces_that_make_one_valid_text(openmetrics: bo
 
 def test_nothing_of_the_librarys_own_is_in_it():
     assert {name.partition("_")[0] for name in parsed(sample(1.0, {}))} == {"zot"}
+
+
+def test_sessions_are_counted_and_never_named():
+    one = SessionStats(1, 0, 0, 0, 1, 1, 1.0, 1.0, "secret-session", 7, "/somewhere")
+    shared = extension_stats(mode="shared", attached=2, sessions=(one, one), answers_dropped=3)
+    taken = extension_stats(hosted=HostedShare(4711, "shared", 5.0, 1500.0, 9))
+    unknown = extension_stats(hosted=HostedShare(4711, "shared", None, None, None))
+    stats = sample(1.0, {"shared": shared, "taken": taken, "unknown": unknown, "plain": extension_stats()})
+    stats = msgspec.structs.replace(stats, host=msgspec.structs.replace(stats.host, attached_runs=2))
+    families = parsed(stats)
+    assert values(families["zot_extension_attached_sessions"]) == {("shared", "900"): 2}
+    assert values(families["zot_extension_dropped_answers"], "_total")["shared", "900"] == 3
+    assert values(families["zot_extension_share_cpu_seconds"], "_total") == {("taken", "900"): 1.5}
+    assert list(values(families["zot_host_attached_runs"]).values()) == [2]
+    assert b"secret-session" not in render(stats)

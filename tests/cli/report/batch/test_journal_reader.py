@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from cli.report.batch.figures import BatchPhase, OpenTaskState
 from cli.report.batch.journal_reader import outcome_at, read_batch
+from cli.report.batch.tables import extensions
 from cli.report.input.recorded_run import InputError
 from tests.support.batch_written import T0
 from wire.batch.outcome import TaskStatus, Usage
-from wire.events import Cost
+from wire.events import Cost, HostedShare
 
 COST = Cost("exited", 250, 9 << 20, 1, 1, 1, 1, 1, 3, 1, 0, 2, 1, 1, 0, 1.5, 2.5, 1, "exit 0", 1, 1)
 
@@ -172,3 +174,30 @@ def test_numbers_that_cannot_be_are_not_computed_with(batch):
     assert figures.tasks[0].told.duration_s == 1e12
     assert (figures.usage, figures.tasks[0].tokens) == (Usage(), 0)
     assert outcome_at(written.folder.journal, figures.tasks[0].told.offset) is None
+
+
+def test_shares_of_a_host_are_summed_and_its_memory_is_told_once(batch):
+    written = batch("a", "b", "c")
+    written.open()
+    for task, share_ms in (("a", 1500.0), ("b", 500.0), ("c", None)):
+        share = HostedShare(4711, "shared", share_ms, share_ms, None if share_ms is None else 40 << 20)
+        written.run(task, extensions={"web": msgspec.structs.replace(COST, cpu_ms=0, hosted=share), "own": COST})
+    written.close()
+    figures = read(written)
+    web = next(use for use in figures.extensions if use.name == "web")
+    assert (web.runs, web.hosted_runs, web.calls, web.cpu_s, web.cpu_share_s) == (3, 3, 9, 0.0, 2.0)
+    assert web.host_rss_bytes == {4711: 40 << 20}
+    page = extensions(figures)
+    said = "Processes of host 4711 had ~2 s of CPU for these runs, by their busy time; their memory, 40 MiB at most"
+    assert said in page
+    assert "3 runs of a host" in page
+    assert page.count("40 MiB") == 2
+
+
+def test_a_share_that_cannot_be_computed_with_is_left_out(batch):
+    written = batch("a")
+    written.open()
+    share = HostedShare(4711, "shared", 1.0, 1e300, 1)
+    written.run("a", extensions={"web": msgspec.structs.replace(COST, hosted=share)})
+    written.close()
+    assert read(written).extensions == []

@@ -17,6 +17,7 @@ from tests.support.any_message import any_of
 from tests.support.html_page import Page
 from tests.support.recorded_stats import extension_stats, hostile_lines, latency, mark, recorded, sample, write
 from wire import stats
+from wire.events import HostedShare
 
 SAMPLES = 260
 """More than a page draws."""
@@ -180,3 +181,18 @@ def test_a_table_of_a_long_timeline_keeps_what_failed(file):
     assert happened[-1][0] == "tool call bash, failed"
     assert len(happened) == 300
     assert "101 more are in the chart only." in page.text
+
+
+def test_an_extension_of_a_host_is_marked_and_has_a_share(file):
+    share = HostedShare(4711, "shared", 800.0, 250.0, 40 << 20)
+    taken = extension_stats(hosted=share, pids=(), processes=0, rss_bytes=0, rss_peak_bytes=0, calls=3)
+    page = page_of(file, [sample(at, {"web": taken}) for at in (1, 2, 3)])
+    tiles = dict(zip((text for _, text in page.of("dt")), (text for _, text in page.of("dd")), strict=True))
+    assert (tiles["CPU time"], tiles["Peak RSS"], tiles["Calls"]) == ("~0.25 s", "-", "3")
+    (costs,) = page.tables("Costs")
+    assert costs[0][:6] == ["web", "ready shared, in host 4711", "-", "-", "~0.25 s", "40 MiB"]
+    assert "its memory is there once for all runs" in page.text
+    assert "use" not in page.data
+    both = page_of(file, [sample(at, {"web": taken, "own": extension_stats(cpu_s=0.1)}) for at in (1, 2, 3)])
+    said = [text for _, text in both.of("small")]
+    assert any(text.endswith("and ~0.25 s of a host's") for text in said), said
