@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.host import Host
-    from wire.dialects.base import Received, Setup
+    from wire.dialects.base import Received, RunSession, Setup
     from wire.framing import Line, Oversize
 
 NAME = "scripted"
