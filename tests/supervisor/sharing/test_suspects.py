@@ -21,7 +21,7 @@ def test_an_innocent_run_is_not_convicted_while_questions_go_one_at_a_time(
     convicted: list[int] = []
     waiting = list(order)
     while waiting:
-        assert suspects.is_any or set(waiting) <= runs - killers
+        assert suspects.is_any
         run = waiting.pop(0)
         if run in killers:
             convicted += suspects.died_with([run])
