@@ -33,7 +33,7 @@ def test_no_run_is_passed_over_twice_while_it_may_go(added: list[tuple[int, int]
     queue = queue_of(*RUNS)
     for number, (run, size) in enumerate(added):
         queue.add(run, number, size)
-    served_since = dict.fromkeys(RUNS, Counter[int]())
+    served_since = {run: Counter[int]() for run in RUNS}
     now = 0.0
     for key in range(len(added) * 2):
         waiting = {run for run in RUNS if queue.waiting(run)}
