@@ -118,11 +118,10 @@ class HostedWorker(Worker):
             self._owner.stopped(self)
 
     def _lose_host(self, reason: str) -> None:
-        """The connection to the host has ended."""
-        if self.is_running:
-            self._link.close(reason)
-            self._notices.tell("exited", reason)
-            self._fall(reason)
+        """The connection to the host has ended; the link is not closed yet, but can no longer send."""
+        self._link.close(reason)
+        self._notices.tell("exited", reason)
+        self._fall(reason)
 
     def _fall(self, reason: str) -> None:
         """The extension does not come back in this run: its pending requests fail, and so do all later ones."""
