@@ -127,8 +127,8 @@ class HostedWorker(Worker):
             self.requests.refusal = ""
 
     def _lose_host(self, reason: str) -> None:
-        """The connection to the host has ended."""
-        self._link.close(reason)  # it calls this method no more
+        """The connection to the host has ended; the link is not closed yet, but can no longer send."""
+        self._link.close(reason)
         self._notices.tell("exited", reason)
         self._fall(reason)
 

@@ -78,7 +78,7 @@ class HostConnection:
     def _lose(self, reason: str) -> None:
         self.close()
         for link in list(self.links.values()):
-            link.on_lost(reason)
+            link.on_lost(reason)  # of a link that is closed already, it does nothing
 
     # --- to the host ----------------------------------------------------------------------------------------
 

@@ -113,11 +113,12 @@ class FairQueue(Generic[Item]):
     def remove(self, run: int, item: Item) -> bool:
         """Removes a waiting item. Returns False if it does not wait."""
         line = self._lines.get(run)
-        found = None if line is None else next((each for each in line.waiting if each[0] is item), None)
-        if line is None or found is None:
+        waiting = () if line is None else line.waiting
+        at = next((index for index, (each, _) in enumerate(waiting) if each is item), None)
+        if line is None or at is None:
             return False
-        line.waiting.remove(found)
-        line.bytes -= found[1]
+        line.bytes -= line.waiting[at][1]
+        del line.waiting[at]
         if not line.waiting:
             self._turns.remove(run)
         return True
@@ -145,7 +146,7 @@ class FairQueue(Generic[Item]):
         for run in self._turns:
             sent = self._lines[run].sent
             if len(sent) < MOST:
-                times += [at + YOUNG_S for at in sent.values() if now - at < YOUNG_S][:1]
+                times += [at + YOUNG_S for at in sent.values() if now < at + YOUNG_S][:1]
         return min(times, default=None)
 
     def _has_room(self, line: _Line[Item], now: float) -> bool:
@@ -154,4 +155,4 @@ class FairQueue(Generic[Item]):
         sent = line.sent
         if len(sent) < AT_ONCE:
             return True
-        return len(sent) < MOST and sum(now - at < YOUNG_S for at in sent.values()) < AT_ONCE
+        return len(sent) < MOST and sum(now < at + YOUNG_S for at in sent.values()) < AT_ONCE

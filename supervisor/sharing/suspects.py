@@ -31,7 +31,7 @@ class Suspects:
 
     def died_with(self, runs: Collection[int]) -> list[int]:
         """The extension died with requests of these runs under way. Returns the convicted ones."""
-        self._open = set(runs)
+        self._open.update(runs)
         convicted = []
         for run in sorted(runs):
             self.deaths[run] = self.deaths.get(run, 0) + 1

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from wire.dialects.base import HostInfo, Received, Setup
+    from wire.dialects.base import HostInfo, Received, RunSession, Setup
 
 NAME = "calling"
 ZOT = (
@@ -133,10 +133,10 @@ class CallingSession:
     def reject(self, reason: str) -> bytes:
         return _line("reject", reason=reason)
 
-    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes:
+    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None) -> bytes:
         return _line("call", id=call_id, tool=tool, args=json.loads(args))
 
-    def invoke(self, call_id: str, command: str, args: str) -> bytes:
+    def invoke(self, call_id: str, command: str, args: str, run: RunSession | None = None) -> bytes:
         return _line("command", id=call_id, command=command, args=args)
 
     def cancel(self, call_id: str, reason: str) -> bytes:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.host import Host
-    from wire.dialects.base import Received, Setup
+    from wire.dialects.base import Received, RunSession, Setup
     from wire.framing import Line, Oversize
 
 NAME = "scripted"
@@ -134,12 +134,12 @@ class ScriptedSession(NoHostCalls):
     def refuse(self, key: str, reason: str) -> bytes:
         return f"refused {key} {reason}\n".encode()
 
-    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes:
+    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None) -> bytes:
         if tool == "unsendable":
             raise UnsendableError("this tool cannot be called")
         return f"call {call_id} {tool}\n".encode()
 
-    def invoke(self, call_id: str, command: str, args: str) -> bytes:
+    def invoke(self, call_id: str, command: str, args: str, run: RunSession | None = None) -> bytes:
         return b""
 
     def cancel(self, call_id: str, reason: str) -> bytes:

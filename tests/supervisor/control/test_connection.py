@@ -9,7 +9,7 @@ import socket
 
 import pytest
 
-from supervisor.control import connection, requests, server
+from supervisor.control import connection, listener, requests
 from supervisor.control.connection import HIGH_WATER, OUTBOX_LIMIT, STUCK_S
 from tests.support.control_peer import Serving
 
@@ -186,7 +186,7 @@ def test_requests_under_way_are_limited(serving, monkeypatch):
 
 
 def test_clients_are_limited(serving, monkeypatch):
-    monkeypatch.setattr(server, "CLIENTS_LIMIT", 2)
+    monkeypatch.setattr(serving.server._listener, "_limit", 2)
     first, second = serving.client(), serving.client()
     for end in (first, second):
         assert end.ask(type="info", id="1")["id"] == "1"
@@ -214,7 +214,8 @@ def test_a_system_that_does_not_tell_the_user_relies_on_the_folder(tmp_path):
 
 def test_without_descriptors_new_clients_wait(serving, monkeypatch):
     """A listening socket that cannot be emptied is readable all the time: it must not keep the loop busy."""
-    real = serving.server._listener
+    listening = serving.server._listener
+    real = listening._listener
 
     class Exhausted:
         accepts = 0
@@ -230,14 +231,14 @@ def test_without_descriptors_new_clients_wait(serving, monkeypatch):
             real.close()
 
     exhausted = Exhausted()
-    monkeypatch.setattr(serving.server, "_listener", exhausted)
+    monkeypatch.setattr(listening, "_listener", exhausted)
     client = serving.client()
     serving.until(lambda: exhausted.accepts)
     for _ in range(5):
         serving.loop.run_until(lambda: False, serving.loop.clock())
     assert exhausted.accepts == 1
-    monkeypatch.setattr(serving.server, "_listener", real)
-    serving.skew += server.ACCEPT_AGAIN_S
+    monkeypatch.setattr(listening, "_listener", real)
+    serving.skew += listener.ACCEPT_AGAIN_S
     assert client.ask(type="info", id="1")["id"] == "1"
 
 

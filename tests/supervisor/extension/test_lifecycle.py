@@ -1,4 +1,4 @@
-"""The states of a worker follow each other one way, and end."""
+"""The states of a worker follow each other one way, and end; one that a host runs comes back."""
 
 from __future__ import annotations
 
@@ -71,6 +71,12 @@ def test_an_end_state_is_final(state: WorkerState, trigger: Trigger):
         ([Trigger.SLEPT, Trigger.WOKEN, Trigger.STOP, Trigger.GONE], WorkerState.EXITED),
         ([Trigger.SLEPT, Trigger.UNUSED], WorkerState.ASLEEP),
         ([Trigger.HELLO, Trigger.SETTLED, Trigger.SLEPT], WorkerState.READY),
+        ([Trigger.LOST], WorkerState.BACKOFF),
+        ([Trigger.HELLO, Trigger.SETTLED, Trigger.LOST], WorkerState.BACKOFF),
+        ([Trigger.HELLO, Trigger.SETTLED, Trigger.LOST, Trigger.FOUND], WorkerState.READY),
+        ([Trigger.HELLO, Trigger.SETTLED, Trigger.LOST, Trigger.ABANDONED, Trigger.FOUND], WorkerState.FAILED),
+        ([Trigger.LOST, Trigger.AWAITED], WorkerState.SPAWNED),
+        ([Trigger.HELLO, Trigger.SETTLED, Trigger.FOUND, Trigger.STOP, Trigger.LOST], WorkerState.STOPPING),
     ],
     ids=str,
 )

@@ -41,8 +41,8 @@ ANSWERS = {
     "tool_progress",
     "pong",
 }
-IDS = ANSWERS | {"call_tool", "call_tool_cancel"}
-"""Frames with an id; those of the last two are the extension's own."""
+IDS = ANSWERS | {"call_tool", "call_tool_cancel", "lease_ready"}
+"""Frames with an id; that of `lease_ready` is of a lease, those of the two calls are the extension's own."""
 
 
 def frame_of(kind: str, size: int, *, type_last: bool = False) -> bytes:

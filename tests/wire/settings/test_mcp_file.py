@@ -43,7 +43,8 @@ def test_a_file_with_all_fields() -> None:
     assert one.manifest_fields == {
         "name": "one", "exec": "${BIN:-node}", "args": ("s.js", "${TOKEN}"), "env": ("BIN", "TOKEN", "B"),
         "env_policy": "inherit", "timeouts": {"tool_call": 90.0, "hello": 20, "ready": 4}, "limits": {"rss_mb": 100},
-        "restart": {"max": 2}, "required": True, "description": "One.",
+        "restart": {"max": 2}, "required": True, "description": "One.", "sessions": "private", "start": "eager",
+        "idle_stop_s": None,
     }  # fmt: skip
     msgspec.convert(one.manifest_fields, Manifest)
     assert one.server.include_tools == ("a",)

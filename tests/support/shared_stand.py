@@ -1,0 +1,121 @@
+"""Extensions for runs, private to each run or shared through the process of a `zot host`; a run is a `Host` here.
+
+Both ways start the same folders with the same manifests, so that one test holds for both.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Self
+
+from agent.engine.hosted_extensions import HostedExtensions
+from agent.options import Options
+from supervisor.discovery.discover import discover
+from tests.support.extension_folder import child_argv, folder
+from tests.support.host import ONCE, QUICK, Host, source
+from tests.support.host_process import hosting
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.host_process import Hosted
+    from tests.support.zot_process import Zot
+
+VERSION = "1.0"
+
+
+class SharedRun(Host):
+    """A run: its extensions are its own, or those of the host. `lines` are for its user."""
+
+    def __init__(self, place: Path, stand: Stand, **options: Any) -> None:
+        place.mkdir(parents=True, exist_ok=True)
+        super().__init__(place, owns_process=False, **options)
+        self.lines: list[str] = []
+        self.stand = stand
+        given = Options(
+            host=None if stand.host is None else str(stand.host.pid), home=stand.zot.home,
+            cwd=str(stand.zot.cwd), model="m", reply_tokens=1, system="", host_version=stand.takes_host_version,
+        )  # fmt: skip
+        self.hosted = HostedExtensions(self.loop, given, self.supervisor, self.lines.append)
+        self.session_id = self.supervisor.observers.session_id
+
+    def launch(self) -> None:
+        self.found = list(discover([str(each) for each in self.stand.folders], None, None).found)
+        self.found = list(self.hosted.divide(self.found, VERSION))
+        super().launch()
+        self.supervisor.observers.begin_session()
+
+    def stop(self, **how: Any) -> float:
+        took = super().stop(**how)
+        self.hosted.close()
+        return took
+
+    def said(self, name: str) -> str:
+        """All notices about an extension."""
+        return "\n".join(message for _, message in self.said_of(name))
+
+
+class Stand:
+    """The extensions of a test. With `is_hosted`, `start` starts a host that shares all of them."""
+
+    takes_host_version = False
+
+    def __init__(self, zot: Zot, *, is_hosted: bool) -> None:
+        self.zot = zot
+        self.is_hosted = is_hosted
+        self.folders: list[Path] = []
+        self.names: list[str] = []
+        self.host: Hosted | None = None
+        self._stack = ExitStack()
+        self._runs = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stack.close()
+
+    def add(self, child: str, *argv: str | Path, name: str | None = None, **manifest: Any) -> None:
+        """Adds one of `tests/children`."""
+        self._add(name or child.partition(".")[0], child_argv(child, *argv), manifest)
+
+    def write(self, name: str, code: str, **manifest: Any) -> None:
+        """Adds an extension with this source."""
+        script = self.zot.folder / f"{name}.py"
+        script.write_text(source(code))
+        self._add(name, [sys.executable, "-I", "-S", str(script)], manifest)
+
+    def _add(self, name: str, argv: list[str], manifest: dict[str, Any]) -> None:
+        fields = {"timeouts": {}, "restart": ONCE, **manifest}
+        fields["timeouts"] = {**QUICK, **fields["timeouts"]}
+        self.folders.append(folder(self.zot.folder / "extensions", name, argv, **fields))
+        self.names.append(name)
+
+    def start(self, *flags: str, shares: bool = True) -> Self:
+        """Starts the host, if there is one."""
+        if self.is_hosted:
+            share = [word for name in self.names for word in ("--share", name)] if shares else []
+            cwd = ("--cwd", str(self.zot.cwd))
+            self.host = self._stack.enter_context(hosting(self.zot, *self.folders, flags=(*cwd, *share, *flags)))
+        return self
+
+    def run(self, **options: Any) -> SharedRun:
+        """Starts a run. It is stopped with the stand."""
+        made = self.enter(**options)
+        made.start()
+        return made
+
+    def enter(self, **options: Any) -> SharedRun:
+        """Makes a run that is not started yet."""
+        self._runs += 1
+        return self._stack.enter_context(SharedRun(self.zot.folder / f"run-{self._runs}", self, **options))
+
+    def pid(self, run: SharedRun, name: str) -> int:
+        """The pid of the extension's process, wherever it runs."""
+        if self.host is None:
+            pid = run.extension(name).lead.pid
+        else:
+            (pid,) = self.host.stats()[name].pids[:1]
+        assert pid is not None
+        return pid
