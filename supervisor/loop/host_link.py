@@ -137,7 +137,9 @@ class HostLink(Link):
         self.on_private: Callable[[str], None] | None = None
         """Gets the reason if this run must use a process of its own from now on."""
         self._extension = extension
-        self.restarted_by = f"it runs in host {connection.pid}: zot ext restart {extension} --host {connection.pid}"
+        where = f"it runs in host {connection.pid}: zot ext"
+        self.restarted_by = f"{where} restart {extension} --host {connection.pid}"
+        self.reloaded_by = f"{where} reload {extension} --host {connection.pid}"
 
     @property
     def reader(self) -> PipeReader:

@@ -93,7 +93,13 @@ def assign(found: Sequence[FoundExtension], attached: Attached, terms: Terms, en
             f"{where} works in {attached.cwd}: {counted(len(elsewhere), 'extension')} of that project"
             f" ({', '.join(elsewhere)}) not shared with {terms.cwd}"
         )
-    if not hosted and not refused and terms.is_asked_for:
+    if hosted:
+        lines += [
+            f"extension {each.name}: {where} does not share it: {each.why}"
+            for each in attached.extensions
+            if each.sessions == "private" and _manifest(each.manifest).sessions != "private"
+        ]
+    elif not refused and terms.is_asked_for:
         why = "; ".join(f"{each.name}: {each.why}" for each in attached.extensions if each.why)
         lines.append(f"{where} shares nothing with this run{f' ({why})' if why else ''}")
     taken = {each.name for each in hosted}

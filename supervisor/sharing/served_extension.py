@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Raw
 
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from supervisor.registry.registration import INTERACTIVE_S
 from supervisor.sharing import run_frames
@@ -187,7 +188,7 @@ class ServedExtension:
     def _state_now(self) -> bytes:
         """The line about the extension for its runs: `registered` if it is up, else `state`."""
         extension = self.extension
-        if not extension.is_settled:
+        if not extension.is_settled or extension.state is WorkerState.GREETED:  # its registrations are still coming
             return attach.encode(attach.State(self.name, "starting"))
         if extension.is_up:
             return attach.encode(registered(extension))
