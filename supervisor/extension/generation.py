@@ -116,9 +116,13 @@ class Generation:
         )  # fmt: skip
 
     def add_worker(self) -> None:
-        """Starts one more worker beside the others."""
-        self.slots.append(slot := self._new_slot(len(self.slots)))
-        self._start(slot, self.found.lasting_change)
+        """Starts one more worker beside the others, in a place without a process if there is one. Does nothing while
+        the host stops."""
+        if (vacant := next((slot for slot in self.slots if slot.is_vacant), None)) is not None:
+            self._refill(vacant)
+        elif not self._retired:
+            self.slots.append(slot := self._new_slot(len(self.slots)))
+            self._start(slot, self.found.lasting_change)
 
     def _new_worker(self, index: int) -> Worker:
         common = self._loop, self, self._dialect, self._setup
@@ -217,7 +221,7 @@ class Generation:
             return
         if worker.state.is_up and not self.lead.state.is_up:
             self.choose_lead()
-        elif worker.registry is self.registry or worker is self.lead:
+        else:
             self._owner.changed()
 
     def choose_lead(self) -> None:

@@ -111,10 +111,15 @@ class HostedWorker(Worker):
             self._fall(line.reason)
             if line.is_private and self._link.on_private is not None:
                 self._link.on_private(line.reason)
+        elif line.state == "starting":
+            self.restart_timer(None)  # its host keeps the time of the start
+            if line.reason:
+                self.fail_requests_with(line.reason)
         elif line.state == "down" and self.said_hello is None:
             self.failure = line.reason  # it is still starting: a verdict waits for a guard that the host restarts
         elif line.state == "down":
             self.failure = line.reason
+            self.knows_session = False  # the next process gets session_start, too
             self.restart_timer(None)
             self._move(Trigger.LOST)
             self.fail_requests_with(line.reason)

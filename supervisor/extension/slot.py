@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.cleanup.env_marks import START
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.extension.restart import EndCause, PastExits
 from supervisor.process.child import SpawnError
 from supervisor.process.spawn_limits import Confinement, launch
@@ -172,6 +173,16 @@ class WorkerSlot:
         if self._due is not None and self._teardown is None and self._loop.clock() >= self._due:
             self.cancel_refill()
             self._on_free(self)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a next worker will be started."""
+        return self._due is not None
+
+    @property
+    def is_vacant(self) -> bool:
+        """No process is left here, and none will be started."""
+        return self.worker.state in (WorkerState.FAILED, WorkerState.EXITED) and self.is_empty and not self.is_due
 
     def cancel_refill(self) -> None:
         """Cancels the start of the next worker. A clearing that has begun goes on."""

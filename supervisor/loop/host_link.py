@@ -144,7 +144,9 @@ class HostLink(Link):
         self._extension = extension
         self.is_taken = False
         """Whether the extension is taken from the host before `begin`."""
-        self.restarted_by = f"it runs in host {connection.pid}: zot ext restart {extension} --host {connection.pid}"
+        where = f"it runs in host {connection.pid}: zot ext"
+        self.restarted_by = f"{where} restart {extension} --host {connection.pid}"
+        self.reloaded_by = f"{where} reload {extension} --host {connection.pid}"
 
     @property
     def reader(self) -> PipeReader:

@@ -47,8 +47,8 @@ class Link:
     """The name of the program's input, for messages."""
     is_hosted = False
     """Whether another host runs the extension, for this run and for others."""
-    restarted_by = "it lives in the client program, and only that program can restart it"
-    """Why this host does not restart the extension."""
+    restarted_by = reloaded_by = "it lives in the client program, and only that program can restart it"
+    """Why this host does not restart or reload the extension."""
 
     def __init__(self, name: str, output: LinkOutput) -> None:
         self._name = name

@@ -80,7 +80,7 @@ def plan_one(known: KnownExtension, read: Manifest | FoundExtension | ManifestEr
     read again from its file; or the fault."""
     name = known.found.manifest.name
     if known.found.link is not None:
-        return Keep(known.found.link.restarted_by)
+        return Keep(known.found.link.reloaded_by)
     if isinstance(read, ManifestError):
         return Keep(str(read))
     if not isinstance(read, Manifest):
@@ -99,9 +99,10 @@ def plan_one(known: KnownExtension, read: Manifest | FoundExtension | ManifestEr
 
 def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tuple[str, Plan]]:
     """The plans by name: first for the extensions that the host has, then for new ones. An extension that cannot be
-    read is kept. An extension that is disabled or missing is stopped. Extensions of the embedding program are kept."""
+    read is kept. An extension that is disabled or missing is stopped. Those of the embedding program
+    and of another host are kept."""
     known = list(known)
-    taken = {extension.found.manifest.name for extension in known if extension.found.link is not None}
+    taken = {each.found.manifest.name: each.found.link for each in known if each.found.link is not None}
     known = [extension for extension in known if extension.found.link is None]
     by_name = {found.manifest.name: found for found in discovery.found}
     by_place = {found.place: found for found in discovery.found}
@@ -125,8 +126,9 @@ def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tupl
     folders = {extension.found.place for extension in known}
     names = {extension.found.manifest.name for extension in known}
     for name, new in by_name.items():
-        if name in taken:
-            plans.append((name, Skip("an extension of the client program has its name")))
+        if (link := taken.get(name)) is not None:
+            if not link.is_hosted:
+                plans.append((name, Skip("an extension of the client program has its name")))
         elif name not in names and new.place not in folders:
             plans.append((name, Start(new)))
     plans += [(each.folder.name, Skip(each.reason, each.why.is_waiting)) for each in _errors(discovery, folders)]

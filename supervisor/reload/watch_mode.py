@@ -106,8 +106,8 @@ def _of_program(extension: Extension, files: Iterable[str]) -> list[str]:
 
 def _has_new_entry(extension: Extension) -> bool:
     """Whether this is an MCP server whose entry in its file has changed. False for a faulty, removed or disabled entry:
-    `catch_up` handles these."""
-    if extension.found.kind.has_folder:
+    `catch_up` handles these; and for a server of another host, which reloads it."""
+    if extension.found.kind.has_folder or extension.found.link is not None:
         return False
     from supervisor.discovery.mcp.servers import is_same, read_again  # it is loaded: this server is from there
 

@@ -115,7 +115,11 @@ def _unshared(elsewhere: Sequence[str], attached: Attached, terms: Terms, *, is_
             f"{where} works in {attached.cwd}: {counted(len(elsewhere), 'extension')} of that project"
             f" ({', '.join(elsewhere)}) not shared with {terms.cwd}"
         )
-    if is_nothing and terms.is_asked_for:
+    if not is_nothing:
+        for each in attached.extensions:
+            if each.sessions == "private" and _manifest(each.manifest).sessions != "private":
+                yield f"extension {each.name}: {where} does not share it: {each.why}"
+    elif terms.is_asked_for:
         why = "; ".join(f"{each.name}: {each.why}" for each in attached.extensions if each.why)
         yield f"{where} shares nothing with this run{f' ({why})' if why else ''}"
 

@@ -27,6 +27,7 @@ LEASES = "leases"
 FRESH_S = 1.0
 """Seconds for which a look at the files of an extension is used again."""
 COPILOT_IS_PRIVATE = "Copilot extensions have one session for each process, by their SDK"
+MCP_IS_NOT_LEASED = "an MCP server cannot be leased: its protocol has no frames for it"
 NOT_ASKED_FOR = 'its manifest does not say "sessions": "shared" or "leased"; the host was not started with --share {}'
 OPEN_GUARD = 'it is a guard whose failure means allow: a shared one needs "on_failure": "deny", or --share {}'
 NO_LEASES = "its hello does not announce the feature leases"
@@ -97,7 +98,8 @@ class Offers:
             return "shared", ""
         wanted = found.manifest.sessions
         if wanted == "private":
-            return "private", NOT_ASKED_FOR.format(name)
+            is_leased = found.mcp_entry is not None and found.mcp_entry.server.sessions == "leased"
+            return "private", MCP_IS_NOT_LEASED if is_leased else NOT_ASKED_FOR.format(name)
         hello = extension.lead.said_hello
         if wanted == "leased":
             if hello is not None and LEASES not in (hello.features or ()):

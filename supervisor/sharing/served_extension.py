@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Raw
 
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from supervisor.registry.registration import INTERACTIVE_S
 from supervisor.sharing import run_frames
@@ -106,7 +107,7 @@ class ServedExtension:
         pending, worker = forwarded.pending, forwarded.worker
         if pending is None or worker is None:
             return
-        pending.on_done = pending.on_progress = None
+        pending.on_progress = None
         self._is_over(forwarded)
         if self._loop.clock() - pending.asked_at >= forwarded.limit_s * LATE:
             worker.requests.expire(pending, forwarded.limit_s)
@@ -154,6 +155,8 @@ class ServedExtension:
 
     def _answered(self, forwarded: Forwarded) -> None:
         pending, attachment = forwarded.pending, forwarded.attachment
+        if id(forwarded) not in self._under_way:
+            return  # its run has cancelled it
         assert pending is not None
         self._is_over(forwarded)
         if pending.failure is Failure.DIED and self._asks_again(forwarded):
@@ -186,7 +189,7 @@ class ServedExtension:
     def _state_now(self) -> bytes:
         """The line about the extension for its runs: `registered` if it is up, else `state`."""
         extension = self.extension
-        if not extension.is_settled:
+        if not extension.is_settled or extension.state is WorkerState.GREETED:  # its registrations are still coming
             return attach.encode(attach.State(self.name, "starting"))
         if extension.is_up:
             return attach.encode(registered(extension))
@@ -216,9 +219,10 @@ def _request(
     return limit_s, requests.call(frame.name, bytes(frame.args), limit_s, "", session)
 
 
-def registered(extension: Extension) -> Registered:
-    """All present registrations of an extension that is up."""
-    registry, hello = extension.registry, extension.lead.said_hello
+def registered(extension: Extension, worker: Worker | None = None) -> Registered:
+    """All present registrations of an extension that is up; with `worker`, those of this worker."""
+    registry = extension.registry if worker is None else worker.registry
+    hello = (worker or extension.lead).said_hello
     said = [
         frames.Hello(
             extension.name,

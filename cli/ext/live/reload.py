@@ -72,7 +72,7 @@ def _run(name: str | None, pid: int | None, *, as_json: bool) -> int:
         for outcome in outcomes:
             _show(client.pid, outcome, as_json=as_json)
         if not outcomes and not as_json:
-            print(f"zot ext reload: host {client.pid} has no extensions", file=sys.stderr)  # noqa: T201
+            print(f"zot ext reload: host {client.pid} has no extensions of its own", file=sys.stderr)  # noqa: T201
     return 1 if any(outcome.outcome == "kept" for outcome in outcomes) else 0
 
 

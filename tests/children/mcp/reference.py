@@ -150,6 +150,10 @@ def environment(server, call, args):
     return text(dict(os.environ))
 
 
+def meta(server, call, args):
+    return text(server.open_calls[call].get("_meta", {}))
+
+
 TOOLS = (
     tool(echo, "Returns its text.", {"text": "string"}, annotations={"readOnlyHint": True, "title": "Echo"}),
     tool(add, "Adds two numbers.", {"a": "number", "b": "number"}, outputSchema=POINT),
@@ -168,6 +172,7 @@ TOOLS = (
     tool(shrink, "Removes a tool.", {"name": "string"}),
     tool(pongs, "Counts the answered pings."),
     tool(environment, "Tells its environment."),
+    tool(meta, "Returns the _meta of its call."),
 )
 MODERN_TOOLS = (
     tool(rounds, "Takes several rounds.", {"times": "integer"}),

@@ -111,7 +111,7 @@ def test_a_server_of_both_eras_that_sends_much_before_its_answer(tmp_path):
         add_server(host, "ref", "reference.py --era both --early --pings 5000 --changes 3", timeouts=TIMES)
         host.start()
         assert tool(host, "pongs") == "5000"
-        assert len(host.tools()) == 19
+        assert len(host.tools()) == 20
 
 
 @pytest.mark.parametrize("file", ["reference.py", "reference.sh", "reference.js", "reference.c"])
