@@ -41,7 +41,7 @@ ANSWERS = {
     "tool_progress",
     "pong",
 }
-IDS = ANSWERS | {"call_tool", "call_tool_cancel"}
+IDS = ANSWERS | {"call_tool", "call_tool_cancel", "lease_ready"}
 """Frames with an id; those of the last two are the extension's own."""
 
 
