@@ -39,9 +39,10 @@ ANSWERS = {
     "event_intercept_response",
     "command_response",
     "tool_progress",
+    "lease_ready",
     "pong",
 }
-IDS = ANSWERS | {"call_tool", "call_tool_cancel", "lease_ready"}
+IDS = ANSWERS | {"call_tool", "call_tool_cancel"}
 """Frames with an id; those of the last two are the extension's own."""
 
 
