@@ -211,11 +211,10 @@ class LeasedExtension(ServedExtension):
             waiting[0].attachment.run.drop(waiting[0].attachment, extension.failure)
             return
         taken = {id(each.slot) for each in self._leases.values()}
-        asleep = [
-            each.worker for each in extension.slots if id(each) not in taken and isinstance(each.worker, LazyWorker)
-        ]
+        asleep = [each.worker for each in extension.slots if each.worker.state is WorkerState.ASLEEP]
         for worker in asleep[: len(waiting)]:
-            worker.start_soon()
+            if isinstance(worker, LazyWorker):
+                worker.start_soon()
         step = next_step(range(len(waiting)), [_place(slot, taken) for slot in extension.slots])
         for number, index in step.given:
             self._begin(waiting[number], extension.slots[index])

@@ -39,6 +39,7 @@ ANSWERS = {
     "event_intercept_response",
     "command_response",
     "tool_progress",
+    "lease_ready",
     "pong",
 }
 IDS = ANSWERS | {"call_tool", "call_tool_cancel", "lease_ready"}
