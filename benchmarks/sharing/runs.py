@@ -1,0 +1,129 @@
+"""Runs without an agent that use the extensions of a host: raw ones, which speak the attach protocol themselves, and
+those of a supervisor."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.sharing.stack import PATIENCE_S
+from supervisor.loop.host_link import HostConnection
+from supervisor.loop.loop import Loop
+from supervisor.sharing.assignment import Terms, assign
+from supervisor.sharing.find_host import attach_to
+from supervisor.supervisor import Supervisor
+from wire import attach
+from wire.attach import PROTOCOL, ext_head
+from wire.dialects.base import HostInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from benchmarks.placement import Placement
+
+VERSION = "0"
+VERDICT = (
+    b'{"type":"event_intercept","id":"%d","event":"tool_call","tool_id":"toolu_01A09q90qw90lq917835lq9",'
+    b'"tool_name":"bash","tool_args":{"command":"git status --short && git diff --stat"}}'
+)
+TOOL_CALL = b'{"type":"tool_call","id":"%d","name":"echo","args":{"text":"git status --short && git diff --stat"}}'
+
+
+class RawRun:
+    """A connection that blocks. Takes one extension; `line` is an `ext` line for it with a frame."""
+
+    def __init__(self, path: Path, session_id: str, cwd: str = "/tmp", extension: str = "") -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(PATIENCE_S)
+        self.sock.connect(str(path))
+        self._rest = b""
+        self._head = ext_head(extension)
+        if not extension:
+            return
+        self.sock.sendall(attach.encode(attach.Attach(PROTOCOL, VERSION, os.getpid(), session_id, cwd)))
+        self._expect(attach.Attached)
+        self.sock.sendall(attach.encode(attach.Take(extension)))
+        self._expect(attach.Registered)
+
+    @classmethod
+    def of_relay(cls, path: Path, extension: str) -> RawRun:
+        """A connection to `programs/relay.py`, which knows the frames alone."""
+        run = cls(path, "")
+        run._head = ext_head(extension)
+        return run
+
+    def line(self, frame: bytes) -> bytes:
+        return b"%s%s}\n" % (self._head, frame)
+
+    def _expect(self, kind: type[Any]) -> None:
+        while True:
+            said = attach.decode_from_host(self._read_line())
+            if isinstance(said, kind):
+                return
+            if isinstance(said, attach.Refused) or (isinstance(said, attach.State) and said.state == "gone"):
+                raise RuntimeError(f"not {kind.__name__}: {said}")
+
+    def _read_line(self) -> bytes:
+        while b"\n" not in self._rest:
+            data = self.sock.recv(65536)
+            if not data:
+                raise RuntimeError("the host has closed the connection")
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    def measure(self, template: bytes, first: int, count: int) -> list[int]:
+        """Nanoseconds of each round trip. `template` is a line with a place for the id."""
+        samples = []
+        send, receive, clock = self.sock.send, self.sock.recv, time.perf_counter_ns
+        self.sock.settimeout(None)
+        for number in range(first, first + count):
+            line = template % number
+            start = clock()
+            send(line)
+            answer = receive(65536)
+            while not answer.endswith(b"\n"):
+                answer += receive(65536)
+            samples.append(clock() - start)
+        assert b'"id":"%d"' % number in answer, answer
+        return samples
+
+    def close(self) -> None:
+        self.sock.close()
+
+
+class HostedRun:
+    """A supervisor whose extensions are those of a host."""
+
+    def __init__(self, path: Path, session_id: str, folder: Path, loop: Loop | None = None) -> None:
+        cwd = str(folder)
+        sock, attached = attach_to(str(path), folder, cwd=cwd, session_id=session_id, version=VERSION)
+        self.loop = loop or Loop()
+        self.connection = HostConnection(self.loop, sock, attached.pid)
+        hosted = assign((), attached, Terms(cwd), os.environ).hosted
+        found = [_with_link(each.found, self.connection, each.name) for each in hosted]
+        host = HostInfo(VERSION, "replay", "none", cwd, session_id)
+        self.supervisor = Supervisor(self.loop, host=host, logs=folder / "logs")
+        self.supervisor.start(found, {})
+
+    def settle(self) -> None:
+        self.supervisor.settle(self.loop.clock() + PATIENCE_S)
+        late = [each.name for each in self.supervisor.extensions if not each.was_ready]
+        assert not late, late
+
+    def close(self) -> None:
+        self.supervisor.stop()
+        self.connection.close()
+
+
+def _with_link(found: Any, connection: HostConnection, name: str) -> Any:
+    from msgspec.structs import replace  # noqa: PLC0415
+
+    return replace(found, link=connection.link(name))
+
+
+def on_one_core(placement: Placement, pids: Iterable[int], extension_pids: Sequence[int] = ()) -> None:
+    placement.apply(pids, extension_pids)
