@@ -81,7 +81,11 @@ class PipeReader:
         except OSError:
             data = b""
         self._large = False
-        if data:
+        if SMALLEST_READ >= len(data) > 0:  # cannot take long, and each look at the clock would ask the kernel
+            self._sink(data)
+            if self._read_size < FULL_READ:
+                self._read_size *= 2
+        elif data:
             began = self._work_clock()
             self._sink(data)
             if self._work_clock() - began > DIGEST_S:
