@@ -16,6 +16,8 @@ import orjson
 
 path, name, *argv = sys.argv[1:]
 extension = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+assert extension.stdin is not None
+assert extension.stdout is not None
 to, from_ = extension.stdin.fileno(), extension.stdout.fileno()
 greeting = b""
 while b'"ready"' not in greeting:

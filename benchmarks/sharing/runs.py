@@ -8,6 +8,8 @@ import socket
 import time
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from benchmarks.sharing.stack import PATIENCE_S
 from supervisor.loop.host_link import HostConnection
 from supervisor.loop.loop import Loop
@@ -19,10 +21,7 @@ from wire.attach import PROTOCOL, ext_head
 from wire.dialects.base import HostInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from pathlib import Path
-
-    from benchmarks.placement import Placement
 
 VERSION = "0"
 VERDICT = (
@@ -120,10 +119,4 @@ class HostedRun:
 
 
 def _with_link(found: Any, connection: HostConnection, name: str) -> Any:
-    from msgspec.structs import replace  # noqa: PLC0415
-
     return replace(found, link=connection.link(name))
-
-
-def on_one_core(placement: Placement, pids: Iterable[int], extension_pids: Sequence[int] = ()) -> None:
-    placement.apply(pids, extension_pids)

@@ -81,10 +81,8 @@ class PipeReader:
         except OSError:
             data = b""
         self._large = False
-        if SMALLEST_READ >= len(data) > 0:  # cannot take long, and each look at the clock would ask the kernel
-            self._sink(data)
-            if self._read_size < FULL_READ:
-                self._read_size *= 2
+        if 0 < len(data) < self._read_size and len(data) <= SMALLEST_READ:
+            self._sink(data)  # says nothing about larger reads, and a look at the thread's clock asks the kernel
         elif data:
             began = self._work_clock()
             self._sink(data)
