@@ -21,6 +21,7 @@ from wire.attach import PROTOCOL, ext_head
 from wire.dialects.base import HostInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 VERSION = "0"
@@ -39,6 +40,7 @@ class RawRun:
         self.sock.settimeout(PATIENCE_S)
         self.sock.connect(str(path))
         self._rest = b""
+        self._number = 0
         self._head = ext_head(extension)
         if not extension:
             return
@@ -74,21 +76,44 @@ class RawRun:
         line, _, self._rest = self._rest.partition(b"\n")
         return line
 
-    def measure(self, template: bytes, first: int, count: int) -> list[int]:
-        """Nanoseconds of each round trip. `template` is a line with a place for the id."""
+    def measure(self, template: bytes, count: int, gap_s: float = 0.0) -> list[int]:
+        """Nanoseconds of each round trip, each after a pause of `gap_s` seconds. `template` is a line with a place for
+        the id."""
         samples = []
+        first = self._number + 1
+        self._number += count
         send, receive, clock = self.sock.send, self.sock.recv, time.perf_counter_ns
         self.sock.settimeout(None)
         for number in range(first, first + count):
             line = template % number
+            if gap_s:
+                time.sleep(gap_s)
             start = clock()
             send(line)
             answer = receive(65536)
             while not answer.endswith(b"\n"):
                 answer += receive(65536)
             samples.append(clock() - start)
-        assert b'"id":"%d"' % number in answer, answer
+        assert b'"id":"%d"' % self._number in answer, answer
         return samples
+
+    def stream(self, templates: Sequence[bytes], count: int, at_once: int) -> None:
+        """Sends `count` lines of the templates by turns, and reads the answers. Always `at_once` are open."""
+        left, open_ = count, 0
+        self.sock.settimeout(PATIENCE_S)
+        while left or open_:
+            sent = []
+            while left and open_ < at_once:
+                self._number += 1
+                sent.append(templates[self._number % len(templates)] % self._number)
+                left -= 1
+                open_ += 1
+            if sent:
+                self.sock.sendall(b"".join(sent))
+            answers = self.sock.recv(65536)
+            if not answers:
+                raise RuntimeError("the host has closed the connection")
+            open_ -= answers.count(b"\n")
 
     def close(self) -> None:
         self.sock.close()
