@@ -17,13 +17,18 @@ if TYPE_CHECKING:
 
 def parse(program: str, what: str, argv: list[str] | None = None, *, parts: Sequence[str] = ()) -> argparse.Namespace:
     """Reads `--quick` and `--json FILE`, and `--part NAME` for a benchmark with parts."""
+    return flags(program, what, parts).parse_args(argv)
+
+
+def flags(program: str, what: str, parts: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser of `parse`, for a benchmark with further flags."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{program}", description=what)
     parser.add_argument("--quick", action="store_true", help="a smoke test: few samples, figures of no worth")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the raw figures there")
     if parts:
         said = f"only this one of {', '.join(parts)}; repeatable"
         parser.add_argument("--part", action="append", choices=parts, metavar="NAME", help=said)
-    return parser.parse_args(argv)
+    return parser
 
 
 def machine() -> str:

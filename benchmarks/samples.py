@@ -33,6 +33,7 @@ class Rounds:
         """Returns the medians of p50, p90 and p99 over the rounds, in µs."""
         return tuple(median(figures[i] for figures in self._rounds) for i in range(len(FRACTIONS)))
 
-    def ratio_to(self, peer: Rounds) -> float:
-        """Returns the median over the rounds of p50 divided by the peer's p50 in the same round."""
-        return median(mine[0] / theirs[0] for mine, theirs in zip(self._rounds, peer._rounds, strict=True))
+    def ratio_to(self, peer: Rounds, index: int = 0) -> float:
+        """Returns the median over the rounds of p50 divided by the peer's p50 in the same round; with `index` that of
+        another fraction of `FRACTIONS`."""
+        return median(mine[index] / theirs[index] for mine, theirs in zip(self._rounds, peer._rounds, strict=True))

@@ -197,7 +197,7 @@ def ext_head(extension: str) -> bytes:
 
 def ext_line(head: bytes, frame: bytes) -> bytes:
     """An `ext` line, LF included. `head` is of `ext_head`; `frame` is a line with LF."""
-    return b"%s%s}\n" % (head, frame[:-1])
+    return head + frame[:-1] + b"}\n"
 
 
 def decode_from_run(line: bytes) -> FromRun:

@@ -94,7 +94,13 @@ class ControlConnection:
             self._lose("its connection broke")
             return
         if data:
-            self._lines.extend(self._splitter.feed(data))
+            lines = self._splitter.feed(data)
+            if len(lines) == 1 and not self._lines:  # most reads are one line
+                self._on_line(lines[0])
+                if self.outbox.queued:
+                    self.attend()
+                return
+            self._lines.extend(lines)
         elif not self._end_of_input():
             return
         self._take_lines()
@@ -149,15 +155,24 @@ class ControlConnection:
 
     def send(self, data: bytes) -> None:
         """Writes or queues the data. Drops a client with more than `OUTBOX_LIMIT` waiting bytes."""
-        if not self.is_open:
+        if self._sock.fileno() < 0:
             return
         if self.outbox.queued > OUTBOX_LIMIT:
             self._lose(f"it does not read: {self.outbox.queued} bytes wait for it")
             return
-        was_empty = not self.outbox.queued
-        self.outbox.append(data)
-        if was_empty:
-            self._flush()
+        if self.outbox.queued:
+            self.outbox.append(data)
+            return
+        try:
+            written = self._sock.send(data)
+        except BlockingIOError:
+            written = 0
+        except OSError:
+            self._lose("it has gone")
+            return
+        if written < len(data):
+            self.outbox.append(memoryview(data)[written:])
+            self._stuck = self._loop.call_later(self._stuck_s, self._give_up)
             self._watch()
 
     def on_writable(self) -> None:

@@ -112,7 +112,7 @@ class Extension:
 
     @property
     def is_up(self) -> bool:
-        return any(slot.worker.state.is_up for slot in self.slots)
+        return self.lead.state.is_up or any(slot.worker.state.is_up for slot in self.slots)
 
     @property
     def is_working(self) -> bool:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import heapq
 import os
-import selectors
 import signal
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from supervisor.loop.poller import READ, WRITE, make_poller
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -121,8 +122,9 @@ class Loop:
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self.clock = clock
-        self._selector = selectors.DefaultSelector()
-        self._watched: set[int] = set()
+        self._poller = make_poller()
+        self._watched: dict[int, tuple[Watcher, int]] = {}
+        """Each watcher with its mask, by descriptor."""
         self._timers: list[tuple[float, int, Timer]] = []
         self._sequence = 0
         self._cancelled = 0  # timers that are still in the heap
@@ -142,17 +144,17 @@ class Loop:
 
     def watch(self, watcher: Watcher, *, read: bool = False, write: bool = False) -> None:
         """Starts or changes the watch on a descriptor. With neither `read` nor `write`, ends the watch."""
-        mask = (selectors.EVENT_READ if read else 0) | (selectors.EVENT_WRITE if write else 0)
+        mask = (READ if read else 0) | (WRITE if write else 0)
         fd = watcher.fileno()
         if not mask:
-            if fd in self._watched:
-                self._watched.remove(fd)
-                self._selector.unregister(watcher)
-        elif fd in self._watched:
-            self._selector.modify(watcher, mask, watcher)
+            if self._watched.pop(fd, None) is not None:
+                self._poller.unregister(fd)
+            return
+        if fd in self._watched:
+            self._poller.modify(fd, mask)
         else:
-            self._selector.register(watcher, mask, watcher)
-            self._watched.add(fd)
+            self._poller.register(fd, mask)
+        self._watched[fd] = watcher, mask
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
         """Calls `callback` in the first pass at or after `when`, on this loop's clock."""
@@ -292,20 +294,24 @@ class Loop:
         if self._timers:
             until_timer = max(0.0, self._timers[0][0] - self.clock())
             timeout = until_timer if timeout is None else min(timeout, until_timer)
-        ready = self._selector.select(timeout)
+        ready = self._poller.poll(timeout)
         self.passes += 1
         self.pass_time = self.clock()
         self._dispatching = True
         try:
             if awaited is not None and awaited.has_input():
                 awaited.on_readable(FULL_READ)
+            watchers = self._watched
             budget = FULL_READ if awaited is None else BACKGROUND_READ
-            for key, mask in ready:
+            for watcher, wanted, fd, mask in [(*watchers[fd], fd, mask) for fd, mask in ready if fd in watchers]:
                 if pending is not None and pending.done:
                     break
-                watcher: Watcher = key.data
                 if watcher is not awaited:
-                    self._dispatch(watcher, key.fd, mask, budget)
+                    # An earlier callback of this pass may have closed the descriptor, or even reused its number.
+                    if mask & ~WRITE and wanted & READ and watcher.fileno() == fd:
+                        watcher.on_readable(budget)
+                    if mask & ~READ and wanted & WRITE and watcher.fileno() == fd:
+                        watcher.on_writable()
                     if awaited is not None and awaited.has_input():
                         awaited.on_readable(FULL_READ)
             # Timers come last: after a pause of the whole host, input that arrived meanwhile is not late.
@@ -313,13 +319,6 @@ class Loop:
         finally:
             self._dispatching = False
             self._served_at = self.clock()
-
-    def _dispatch(self, watcher: Watcher, fd: int, mask: int, budget: int) -> None:
-        # An earlier callback of this pass may have closed the descriptor, or even reused its number.
-        if mask & selectors.EVENT_READ and watcher.fileno() == fd:
-            watcher.on_readable(budget)
-        if mask & selectors.EVENT_WRITE and watcher.fileno() == fd:
-            watcher.on_writable()
 
     def _run_timers(self) -> None:
         while self._timers and self._timers[0][0] <= self.pass_time:
@@ -333,7 +332,7 @@ class Loop:
     def close(self) -> None:
         self._timers.clear()
         self._watched.clear()
-        self._selector.close()
+        self._poller.close()
 
 
 _CHILD_END = bytes([signal.SIGCHLD])

@@ -51,6 +51,8 @@ class AttachedRun:
             loop, sock, on_line=self._on_line, on_gone=self._on_gone, is_idle=lambda: False,
             line_limit=DEFAULT_FRAME_LIMIT + HEAD_LIMIT, stuck_s=STUCK_S,
         )  # fmt: skip
+        self.send = self._connection.send
+        """Sends a line to the run."""
 
     # --- from the run -------------------------------------------------------------------------------------------
 
@@ -94,11 +96,6 @@ class AttachedRun:
 
     def _on_gone(self, reason: str) -> None:
         self._end(reason)
-
-    # --- to the run ---------------------------------------------------------------------------------------------
-
-    def send(self, line: bytes) -> None:
-        self._connection.send(line)
 
     # --- extensions ---------------------------------------------------------------------------------------------
 

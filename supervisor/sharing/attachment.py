@@ -12,7 +12,7 @@ from supervisor.loop.future import Failure
 from supervisor.sharing import run_frames
 from supervisor.sharing.run_frames import Question
 from wire import attach, frames
-from wire.attach import AttachError, ext_head, ext_line
+from wire.attach import AttachError, ext_head
 from wire.dialects import host_calls
 from wire.dialects.base import GuardAnswer
 from wire.dialects.verdict import answer_frame
@@ -115,14 +115,14 @@ class Attachment:
         except AttachError as error:
             self.run.complain(f"{self.served.name}: {error}", self.served.name)
             return
-        if isinstance(frame, Question):
+        if type(frame) is Question:
             request = frame.id
             force_setattr(frame, "id", None)
             run_frames.stamp(frame, self.run.session)
             self._begin(request or "", frame, len(line))
-        elif isinstance(frame, frames.ToolCall | frames.CommandInvoked):
+        elif type(frame) is frames.ToolCall or type(frame) is frames.CommandInvoked:
             self._begin(frame.id, frame, len(line))
-        elif isinstance(frame, frames.Event):
+        elif type(frame) is frames.Event:
             run_frames.stamp(frame, self.run.session)
             if frame.event in SESSION_FRAME:
                 self.knows_session = frame.event == "session_start"
@@ -163,7 +163,7 @@ class Attachment:
     def say(self, frame: msgspec.Struct) -> None:
         """Sends a frame of the extension to the run."""
         self.use.frames_in += 1
-        self.run.send(ext_line(self.head, frames.encode(frame)))
+        self.run.send(self.head + frames.encoder.encode(frame) + b"}\n")
 
     def ended(self, forwarded: Forwarded, pending: Pending) -> None:
         """Passes on the answer or the failure of a request. Does nothing if the run has cancelled it."""

@@ -69,7 +69,7 @@ class SharedExtension(ServedExtension):
         extension, run = self.extension, forwarded.attachment.run.number
         if not extension.is_up and (extension.is_given_up or not forwarded.is_verdict):
             forwarded.attachment.fail(forwarded, Failure.DIED, extension.failure)
-        elif extension.is_up and self._queue.may_pass(run, self._loop.clock()) and self._has_room():
+        elif extension.is_up and self._queue.may_pass(run, self._loop.pass_time) and self._has_room():
             self._send(forwarded, self._choose_worker(forwarded))
         elif self._queue.add(run, forwarded, forwarded.size):
             self._pump_later()
@@ -99,7 +99,9 @@ class SharedExtension(ServedExtension):
         return self.extension.lead if self.extension.is_up else None
 
     def _choose_worker(self, forwarded: Forwarded) -> Worker:
-        return self.extension.lead if forwarded.is_verdict else self.extension.least_busy()
+        extension = self.extension
+        is_only = len(extension.slots) == 1
+        return extension.lead if is_only or forwarded.is_verdict else extension.least_busy()
 
     def _pass_event(self, attachment: Attachment, event: frames.Event) -> None:  # noqa: ARG002
         self.extension.tell(event, everyone=event.event in ("session_start", "session_end"))
