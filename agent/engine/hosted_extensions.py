@@ -94,9 +94,13 @@ class HostedExtensions(Sharing):
             extension.notices.tell("failed", f"{reason}; {NOT_FOUND_HERE}")
             return
         extension.notices.tell("warning", f"taken from its host: {reason}")
-        own, environment = hosted.own, self._supervisor.environment_of
-        data = self._supervisor.data_folder
-        self._loop.call_later(0, lambda: extension.handover.reload(own, environment(own), data, lambda _outcome: None))
+        self._loop.call_later(0, partial(self._begin_own, extension, hosted.own))
+
+    def _begin_own(self, extension: Extension, own: FoundExtension) -> None:
+        supervisor = self._supervisor
+        if not supervisor.closed:  # nothing would end a process that starts while the run stops
+            env = supervisor.environment_of(own)
+            extension.handover.reload(own, env, supervisor.data_folder, lambda _outcome: None)
 
     def _on_line(self, line: attach.FromHost) -> None:
         if isinstance(line, attach.Refused):

@@ -90,7 +90,7 @@ class Forwarded:
 class Attachment:
     """A run that has taken an extension."""
 
-    __slots__ = ("_answers", "_calls_made", "head", "knows_session", "open", "run", "served", "use")
+    __slots__ = ("_answers", "_calls_made", "head", "open", "run", "served", "started", "use")
 
     def __init__(self, run: Run, served: Served) -> None:
         self.run = run
@@ -100,8 +100,8 @@ class Attachment:
         self.open: dict[str, Forwarded] = {}
         """The requests that have not ended, by the run's ids."""
         self.use = served.uses.new()
-        self.knows_session = False
-        """Whether the extension was told of the session's start, and not yet of its end."""
+        self.started: frames.Event | None = None
+        """The start of the session, from when the extension was told of it to its end; a next process is told again."""
         self._answers: dict[str, HostCallAnswer] = {}
         """The extension's calls to this run, by the ids under which the run knows them."""
         self._calls_made = 0
@@ -125,7 +125,7 @@ class Attachment:
         elif type(frame) is frames.Event:
             run_frames.stamp(frame, self.run.session)
             if frame.event in SESSION_FRAME:
-                self.knows_session = frame.event == "session_start"
+                self.started = frame if frame.event == "session_start" else None
             self.served.tell(self, frame, len(line))
         else:
             self._take_other(frame)

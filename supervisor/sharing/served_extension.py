@@ -69,7 +69,7 @@ class ServedExtension:
         attachment.open.clear()
         self.uses.left(attachment.use)
         attachment.close(reason)
-        if attachment.knows_session and "session_end" in self.extension.observes:
+        if attachment.started is not None and "session_end" in self.extension.observes:
             ended = frames.Event("session_end", reason="shutdown")
             run_frames.stamp(ended, attachment.run.session)
             self._pass_event(attachment, ended)

@@ -53,5 +53,6 @@ def _handle(served: ServedExtension, worker: Worker, otherwise: Callable[..., No
     elif session_id is None:
         otherwise(frame)
     else:
-        said = f"sends {frame.__struct_config__.tag} for the session {session_id[:80]!r}, which does not have it"
-        served.extension.notices.warn("session", f"{said}; dropped")
+        tag = frame.__struct_config__.tag
+        said = f"sends {tag} for the session {session_id[:80]!r}, which does not have it"
+        served.extension.notices.warn(f"session of {tag}", f"{said}; dropped")

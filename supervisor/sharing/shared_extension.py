@@ -43,6 +43,9 @@ class SharedExtension(ServedExtension):
         self._hurt: set[int] = set()
         """Runs with a request under way at the death that is judged in the next pass."""
         self._pump_timer: Timer | None = None
+        self._told_sessions: dict[int, Worker] = {}
+        """The workers that have been told of all sessions so far."""
+        self._tell_sessions()
 
     # --- runs ---------------------------------------------------------------------------------------------------
 
@@ -128,7 +131,7 @@ class SharedExtension(ServedExtension):
         """Sends what may go now."""
         if self._suspects.is_any:
             self._suspects.keep_only(self._queue.has)
-        self._queue.is_serial = self._suspects.is_any
+        self._queue.is_serial = self._suspects.is_any or bool(self._hurt)
         while self.extension.is_up and self._has_room():
             taken = self._queue.take(self._loop.clock())
             if taken is None:
@@ -178,7 +181,8 @@ class SharedExtension(ServedExtension):
         self._pump()
 
     def changed(self) -> None:
-        """Tells the runs of a new state, or of new registrations."""
+        """Tells the runs of a new state, or of new registrations, and new processes of the sessions."""
+        self._tell_sessions()
         state = self._state_now()
         if state == self._state:
             return
@@ -188,6 +192,20 @@ class SharedExtension(ServedExtension):
         if self.extension.is_given_up:
             self._fail_waiting(self.extension.failure)
         self._pump()
+
+    def _tell_sessions(self) -> None:
+        """Sends the start of each session to the workers that have come since."""
+        workers = {
+            id(each): each
+            for each in self.extension.workers
+            if each.state.is_up and "session_start" in each.registry.observes
+        }
+        for key, worker in workers.items():
+            if self._told_sessions.get(key) is not worker:
+                for attachment in self.runs.values():
+                    if attachment.started is not None:
+                        worker.requests.tell(attachment.started)
+        self._told_sessions = workers
 
     def _fail_waiting(self, reason: str) -> None:
         for number, attachment in self.runs.items():

@@ -395,6 +395,55 @@ for frame in frames():
 """
 
 
+SESSIONS = """
+hello("told", events=["session_start", "session_end"])
+send(type="ready")
+told = []
+for frame in frames():
+    if frame["type"] == "tool_call":
+        result(frame, json.dumps(told))
+    else:
+        told.append([frame["event"], frame["session_id"]])
+"""
+
+
+@pytest.mark.parametrize("change", ["death", "reload"])
+def test_the_next_process_is_told_of_the_session(stand: Stand, change: str) -> None:
+    stand.write("one", SESSIONS, restart=BACK)
+    run = stand.start().run()
+    assert told(run) == ["session_start"]
+    before = stand.pid(run, "one")
+    if change == "death":
+        os.kill(before, signal.SIGKILL)
+        run.until(lambda: run.is_restarted("one"))
+    else:
+        reload(stand, run)
+    assert stand.pid(run, "one") != before
+    assert told(run) == ["session_start"]
+    run.supervisor.observers.switch_session("next")
+    assert told(run) == ["session_start", "session_end", "session_start"]
+
+
+def told(run: SharedRun) -> list[str]:
+    """The events of this run's sessions that the process has seen; the host has a session of its own."""
+    sessions = (run.session_id, "next")
+    return [event for event, session in json.loads(run.text("told")) if session in sessions]
+
+
+def reload(stand: Stand, run: SharedRun) -> None:
+    """Reloads the extension `one` as a user does."""
+    outcomes: list[Any] = []
+    if stand.host is None:
+        run.reloader.begin("one", outcomes.extend)
+        run.until(lambda: outcomes)
+        assert outcomes[0].outcome == "reloaded", outcomes
+        return
+    client = stand.host.connect()
+    client.send(control.Reload(client.next_id(), "one"))
+    run.until(lambda: "reloaded" in [kind for kind, _ in run.said_of("one")])
+    client.close()
+
+
 def test_a_reload_loses_no_call(stand: Stand) -> None:
     stand.write("one", 'VERSION = "old"' + VERSIONED)
     run = stand.start().run()
@@ -402,16 +451,7 @@ def test_a_reload_loses_no_call(stand: Stand) -> None:
     script = stand.zot.folder / "one.py"
     run.until(lambda: in_touch(stand.zot.folder / "one.py.slow"))
     script.write_text(PRELUDE + 'VERSION = "new"' + VERSIONED)
-    outcomes: list[Any] = []
-    if stand.host is None:
-        run.reloader.begin("one", outcomes.extend)
-        run.until(lambda: outcomes)
-        assert outcomes[0].outcome == "reloaded", outcomes
-    else:
-        client = stand.host.connect()
-        client.send(control.Reload(client.next_id(), "one"))
-        run.until(lambda: "reloaded" in [kind for kind, _ in run.said_of("one")])
-        client.close()
+    reload(stand, run)
     assert run.text("say") == "new"
     assert slow == []
     (stand.zot.folder / "one.py.go").write_text("")

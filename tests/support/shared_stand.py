@@ -28,23 +28,34 @@ VERSION = "1.0"
 class SharedRun(Host):
     """A run: its extensions are its own, or those of the host. `lines` are for its user."""
 
-    def __init__(self, place: Path, stand: Stand, **options: Any) -> None:
+    def __init__(self, place: Path, stand: Stand, by: str | None = None, **options: Any) -> None:
+        """`by`: the attach socket, if it is not that of the host."""
         place.mkdir(parents=True, exist_ok=True)
         super().__init__(place, owns_process=False, **options)
         self.lines: list[str] = []
-        self.stand = stand
+        self.folders = list(stand.folders)
+        self.refusal = ""
+        """Why the host does not serve it."""
         given = Options(
-            host=None if stand.host is None else str(stand.host.pid), home=stand.zot.home,
+            host=by if by or stand.host is None else str(stand.host.pid), home=stand.zot.home,
             cwd=str(stand.zot.cwd), model="m", reply_tokens=1, system="", host_version=stand.takes_host_version,
         )  # fmt: skip
-        self.hosted = HostedExtensions(self.loop, given, self.supervisor, self.lines.append)
+        self.hosted = HostedExtensions(self.loop, given, self.supervisor, VERSION, self.lines.append)
         self.session_id = self.supervisor.observers.session_id
 
     def launch(self) -> None:
-        self.found = list(discover([str(each) for each in self.stand.folders], None, None).found)
-        self.found = list(self.hosted.divide(self.found, VERSION))
+        self.found = list(discover([str(each) for each in self.folders], None, None).found)
+        taken, self.refusal = self.hosted.divide(self.found)
+        self.found = list(taken)
         super().launch()
         self.supervisor.observers.begin_session()
+
+    def write_own(self, name: str, code: str) -> None:
+        """Adds an extension with this source that this run alone has."""
+        script = self.folder / f"{name}.py"
+        script.write_text(source(code))
+        argv = [sys.executable, "-I", "-S", str(script)]
+        self.folders.append(folder(self.folder, name, argv, timeouts=QUICK, restart=ONCE))
 
     def stop(self, **how: Any) -> float:
         took = super().stop(**how)
