@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .errors import Cancelled, print_traceback
+from .sessions import current_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,12 +15,16 @@ class CallContext:
     """One running call. The host cancels it when the run is aborted, its time limit has passed, or the extension is
     shut down. A return value after that is ignored."""
 
-    def __init__(self, call_id: str, name: str, send: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, frame: dict[str, Any], send: Callable[[dict[str, Any]], None]) -> None:
         import threading  # needed only while an extension runs
 
-        self.id = call_id
-        self.name = name
+        self.id: str = frame["id"]
+        self.name = str(frame.get("name"))
         """Name of the tool or the command."""
+        self.session_id: str = frame["session_id"]
+        """Id of the session that the call is for; "" if the host has named none."""
+        self.cwd: str = frame.get("cwd") or ""
+        """Folder of that session: a relative path in the arguments starts there."""
         self.answered = False
         """For the SDK."""
         self._send = send
@@ -66,7 +71,9 @@ class CallContext:
         if callbacks:  # on a thread: a hanging callback must not stop the reading of frames
             import threading
 
-            threading.Thread(target=_call_all, args=(callbacks,), daemon=True, name="zotext on_cancel").start()
+            threading.Thread(
+                target=_call_all, args=(self.session_id, callbacks), daemon=True, name="zotext on_cancel"
+            ).start()
 
 
 class ToolContext(CallContext):
@@ -81,7 +88,8 @@ class CommandContext(CallContext):
     """The SDK passes it to a command's parameter that is annotated with this class."""
 
 
-def _call_all(callbacks: list[Callable[[], object]]) -> None:
+def _call_all(session_id: str, callbacks: list[Callable[[], object]]) -> None:
+    current_session.set(session_id)
     for callback in callbacks:
         _call(callback)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         AgentStart,
         AssistantMessage,
         Event,
+        Lease,
         PanelClosed,
         PanelKey,
         PanelSize,
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     SizeT = TypeVar("SizeT", bound=Callable[[PanelSize], object] | Callable[[], object])
     ClosedT = TypeVar("ClosedT", bound=Callable[[PanelClosed], object] | Callable[[], object])
     LastT = TypeVar("LastT", bound=Callable[[], object])
+    LeaseT = TypeVar("LeaseT", bound=Callable[[Lease], object] | Callable[[], object])
+    StateT = TypeVar("StateT")
     EventName = Literal[
         "session_start", "user_prompt", "turn_start", "tool_call", "tool_result", "assistant_message", "turn_end",
         "error", "idle", "session_end", "user_prompt_submit", "tool_confirmation_requested", "permission_decision",
@@ -238,6 +241,36 @@ class Decorators:
         """Calls the function once, after the last other handler. All these functions together have half a second."""
         check_arity(handler, "handler of on_shutdown", 0)
         self.registry.shutdown_handlers.append(handler)
+        return handler
+
+    # --- sessions: for an extension that several runs use ---------------------------------------------------
+
+    def session_state(self, factory: Callable[[], StateT]) -> Callable[[], StateT]:
+        """Keeps a state for each session, made by `factory` when a handler first asks for it, and dropped at the end of
+        the session: `notes = ext.session_state(list)`, and in a handler `notes().append(text)`. The returned function
+        raises `RuntimeError` outside of handlers."""
+        state = self.registry.sessions.state(factory)
+        with self._lock:
+            for event in ("session_start", "session_end"):
+                self.registry.handlers.setdefault(event, [])
+            self._declare(subscription(["session_start", "session_end"], []))
+        return state
+
+    def on_lease_begin(self, handler: LeaseT, /) -> LeaseT:
+        """Calls the function with the `Lease`, or without arguments, when the next run gets this process for itself,
+        which begins when the function has returned. A run waits 2 seconds for that. If it raises, the host ends the
+        process."""
+        return self._on_lease("begin", handler)  # type: ignore[no-any-return]
+
+    def on_lease_end(self, handler: LeaseT, /) -> LeaseT:
+        """Calls the function with the `Lease`, or without arguments, when all handlers of a run that had this process
+        for itself have ended: it forgets all about the run."""
+        return self._on_lease("end", handler)  # type: ignore[no-any-return]
+
+    def _on_lease(self, moment: str, handler: Any) -> Any:
+        if self.registry.has_greeted:
+            raise RegistrationError(f"on_lease_{moment} comes before run(): the hello says whether there are leases")
+        self.registry.lease_handlers[moment].append(with_subject(handler, f"handler of on_lease_{moment}"))
         return handler
 
     def _guard(self, point: str, handler: Any, tools: Collection[str] | None = None) -> Any:

@@ -112,65 +112,81 @@ class Event(Value):
         self.truncated = told.get("truncated") is True
 
 
-class AgentStart(Value):
-    """The model is about to get its first request. `system_prompt` is whole, as earlier guards have left it."""
+class SessionValue(Value):
+    """Base of the values about a session."""
 
-    __slots__ = ("agent_run_id", "cwd", "model", "provider", "session_id", "system_prompt")
+    __slots__ = ("cwd", "session_id")
 
     def __init__(self, frame: dict[str, Any]) -> None:
         self.session_id = _text(frame, "session_id")
+        """Id of the session; "" if the host has named none."""
+        self.cwd = _text(frame, "cwd")
+        """Folder of that session."""
+
+
+class AgentStart(SessionValue):
+    """The model is about to get its first request. `system_prompt` is whole, as earlier guards have left it."""
+
+    __slots__ = ("agent_run_id", "model", "provider", "system_prompt")
+
+    def __init__(self, frame: dict[str, Any]) -> None:
+        super().__init__(frame)
         self.agent_run_id = _text(frame, "agent_run_id")
         """Id of this round of questions, the same for all guards."""
-        self.cwd = _text(frame, "cwd")
         self.provider = _text(frame, "provider")
         self.model = _text(frame, "model")
         self.system_prompt = _text(frame, "system_prompt")
 
 
-class ToolCall(Value):
+class ToolCall(SessionValue):
     """A tool is about to run. To change `args`, return `rewrite_args(...)`; a change of the dict has no effect."""
 
     __slots__ = ("args", "id", "name")
 
     def __init__(self, frame: dict[str, Any]) -> None:
+        super().__init__(frame)
         self.id = _text(frame, "tool_id")
         self.name = _text(frame, "tool_name")
         self.args: dict[str, Any] = _object(frame, "tool_args")
 
 
-class TurnStart(Value):
+class TurnStart(SessionValue):
     """The model is about to be called. `step` is 1 for the first turn of a prompt."""
 
     __slots__ = ("step",)
 
     def __init__(self, frame: dict[str, Any]) -> None:
+        super().__init__(frame)
         self.step = _number(frame, "step")
 
 
-class AssistantMessage(Value):
+class AssistantMessage(SessionValue):
     """The model has written this text. It has not been shown yet."""
 
     __slots__ = ("text",)
 
     def __init__(self, frame: dict[str, Any]) -> None:
+        super().__init__(frame)
         self.text = _text(frame, "text")
 
 
-class UserPrompt(Value):
+class UserPrompt(SessionValue):
     """The user wants to send this text to the model."""
 
     __slots__ = ("text",)
 
     def __init__(self, frame: dict[str, Any]) -> None:
+        super().__init__(frame)
         self.text = _text(frame, "text")
 
 
-class ToolResult(Value):
+class ToolResult(SessionValue):
     """A tool has run. The model has not seen the result yet."""
 
     __slots__ = ("content", "id", "is_error", "name")
 
     def __init__(self, frame: dict[str, Any]) -> None:
+        super().__init__(frame)
         self.id = _text(frame, "tool_id")
         self.name = _text(frame, "tool_name")
         self.content: list[Text | Image] = read_blocks(frame.get("content"))
@@ -186,10 +202,11 @@ class PanelKey(Value):
     """The user pressed a key in a panel. `key` is up, down, left, right, enter, esc, tab, backspace, delete, home, end,
     pageup, pagedown, rune or unknown; for rune, `text` is the typed character."""
 
-    __slots__ = ("key", "panel_id", "text")
+    __slots__ = ("key", "panel_id", "session_id", "text")
 
     def __init__(self, frame: dict[str, Any]) -> None:
         self.panel_id = _text(frame, "panel_id")
+        self.session_id = _text(frame, "session_id")
         self.key = _text(frame, "key")
         self.text = _text(frame, "text")
 
@@ -197,10 +214,11 @@ class PanelKey(Value):
 class PanelSize(Value):
     """A panel has a new size: `width` in columns, `height` in rows."""
 
-    __slots__ = ("height", "panel_id", "width")
+    __slots__ = ("height", "panel_id", "session_id", "width")
 
     def __init__(self, frame: dict[str, Any]) -> None:
         self.panel_id = _text(frame, "panel_id")
+        self.session_id = _text(frame, "session_id")
         self.width = _number(frame, "width")
         self.height = _number(frame, "height")
 
@@ -208,10 +226,17 @@ class PanelSize(Value):
 class PanelClosed(Value):
     """The user closed a panel."""
 
-    __slots__ = ("panel_id",)
+    __slots__ = ("panel_id", "session_id")
 
     def __init__(self, frame: dict[str, Any]) -> None:
         self.panel_id = _text(frame, "panel_id")
+        self.session_id = _text(frame, "session_id")
+
+
+class Lease(SessionValue):
+    """The run that has the process for itself: its session and its folder."""
+
+    __slots__ = ()
 
 
 def _text(frame: dict[str, Any], field: str) -> str:

@@ -7,6 +7,7 @@ import sys
 from .decorators import Decorators
 from .errors import Cancelled, RegistrationError, print_line
 from .responses import OpenPanel, panel_lines
+from .sessions import stamp
 from .tool_calls import ToolCalls, current
 
 TYPE_CHECKING = False
@@ -53,11 +54,11 @@ class Extension(Decorators):
 
     def notify(self, level: NoteLevel, message: str) -> None:
         """Shows the user a note: info, success, warn or error. The next prompt removes it."""
-        self._say({"type": "notify", "level": str(level), "message": str(message)})
+        self._tell({"type": "notify", "level": str(level), "message": str(message)})
 
     def clear_notes(self) -> None:
         """Removes the notes of this extension."""
-        self._say({"type": "clear_notes"})
+        self._tell({"type": "clear_notes"})
 
     def log(self, message: str, /, level: LogLevel = "info", **fields: object) -> None:
         """Writes a line with fields to the extension's log. Without the host's feature `log`, the line goes to stderr,
@@ -76,16 +77,16 @@ class Extension(Decorators):
         """Shows these lines in an open panel. A `title` or `footer` of None stays unchanged."""
         frame: dict[str, Any] = {"type": "panel_render", "panel_id": str(panel_id), "lines": panel_lines(lines)}
         frame.update({name: str(text) for name, text in (("title", title), ("footer", footer)) if text is not None})
-        self._say(frame)
+        self._tell(frame)
 
     def close_panel(self, panel_id: str) -> None:
         """Closes an open panel."""
-        self._say({"type": "panel_close", "panel_id": str(panel_id)})
+        self._tell({"type": "panel_close", "panel_id": str(panel_id)})
 
     def open_panel(self, panel_id: str, lines: Iterable[str] = (), *, title: str = "", footer: str = "") -> None:
         """Opens a panel, as an `OpenPanel` response does, but at any time."""
         panel = OpenPanel(panel_id, lines, title=title, footer=footer).as_json()["open_panel"]
-        self._say({"type": "open_panel", "panel": panel})
+        self._tell({"type": "open_panel", "panel": panel})
 
     def submit(self, text: str) -> None:
         """Sends a prompt to the agent, at any time. It runs after the prompts that wait."""
@@ -93,7 +94,7 @@ class Extension(Decorators):
             raise TypeError(f"submit() takes a str, not {type(text).__name__}")
         if not text.strip():
             raise ValueError("submit(): the prompt is blank, which a host ignores")
-        self._say({"type": "submit", "text": text})
+        self._tell({"type": "submit", "text": text})
 
     # --- tools of others ----------------------------------------------------------------------------------
 
@@ -185,6 +186,10 @@ class Extension(Decorators):
             self._host = host
             if self._greeted is not None:
                 self._greeted.set()
+
+    def _tell(self, frame: dict[str, Any]) -> None:
+        """Sends a frame about the session of the handler that runs here."""
+        self._say(stamp(frame))
 
     def _say(self, frame: dict[str, Any]) -> None:
         with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .sessions import Sessions
 from .tool_calls import ToolCalls
 
 TYPE_CHECKING = False
@@ -32,6 +33,9 @@ class Registry:
         self.panel_handlers: dict[tuple[str, str], list[Handler]] = {}
         """By the type of the frame and the id of the panel."""
         self.shutdown_handlers: list[Handler] = []
+        self.lease_handlers: dict[str, list[Handler]] = {"begin": [], "end": []}
+        self.sessions = Sessions()
+        self.has_greeted = False
 
     def greeting(self) -> list[dict[str, Any]]:
         """The frames `hello`, all registrations so far, and `ready`."""
@@ -41,12 +45,15 @@ class Registry:
             "events": self.handlers or self.guards,
             "panels": self.panel_handlers,
         }
-        hello = {
+        hello: dict[str, Any] = {
             "type": "hello",
             "name": self.name,
             "version": self.version,
             "capabilities": [*(name for name, there in has.items() if there), *self.capabilities],
         }
+        self.has_greeted = True
+        if any(self.lease_handlers.values()):
+            hello["features"] = ["leases"]
         frames = [hello]
         frames += [command.registration() for command in self.commands.values()]
         frames += [tool.registration() for tool in self.tools.values()]

@@ -1,7 +1,7 @@
 """Gives each frame of the host to its handlers, and sends exactly one answer to each request.
 
 Five queues let a slow handler delay only its own kind: tools, commands, guards, events, panels. The last three have one
-thread each: their handlers run one at a time and in order.
+thread each: their handlers run one at a time and in order. A sixth one, for leases, waits for all others.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import time
 from .context import CommandContext, ToolContext
 from .coroutines import finish
 from .errors import BadArgument, Cancelled, ToolError, describe, print_line, print_traceback
-from .events import Event, PanelClosed, PanelKey, PanelSize
+from .events import Event, Lease, PanelClosed, PanelKey, PanelSize
 from .guards import change_system_prompt, judge
 from .host import HostInfo
 from .job_queues import JobQueue
+from .sessions import in_session
 from .tool_calls import GUARD, current
 
 TYPE_CHECKING = False
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 POINT_FEATURES = {"user_prompt": "user_prompt_intercept", "tool_result": "tool_result_intercept"}
 """Points at which only hosts with this feature ask."""
+ENDLESS_S = 1e6
+"""Seconds to wait for the handlers of a lease that has ended: with one of them still running, the next cannot begin."""
 
 
 class Server:
@@ -52,7 +55,9 @@ class Server:
         """Whether the host knows questions for a person."""
         self._events = JobQueue("event", 1, on_thread)
         self._panels = JobQueue("panel", 1, on_thread)
-        self._queues = (self._events, self._guards, self._tools, self._commands, self._panels)
+        self._leases = JobQueue("lease", 1, on_thread)
+        self._served = (self._events, self._guards, self._tools, self._commands, self._panels)
+        self._queues = (*self._served, self._leases)
         self._calls: dict[str, CallContext] = {}
 
     def handle(self, frame: dict[str, Any]) -> None:
@@ -69,9 +74,12 @@ class Server:
             "panel_key": self._panel,
             "panel_resize": self._panel,
             "panel_close": self._panel,
+            "lease_begin": self._lease_begin,
+            "lease_end": self._lease_end,
             "ping": self._ping,
         }
         if (handler := handlers.get(frame["type"])) is not None:
+            self._registry.sessions.complete(frame)
             handler(frame)
 
     def wait_idle(self, deadline: float) -> bool:
@@ -79,8 +87,9 @@ class Server:
         return all(queue.wait_idle(deadline) for queue in self._queues)
 
     def wait_told(self, deadline: float) -> bool:
-        """Waits until all events and panel frames are handled. Returns False if they are not at `deadline`."""
-        return self._events.wait_idle(deadline) and self._panels.wait_idle(deadline)
+        """Waits until all events, panel frames and ends of leases are handled. Returns False if they are not at
+        `deadline`."""
+        return all(queue.wait_idle(deadline) for queue in (self._events, self._panels, self._leases))
 
     def close(self) -> None:
         """Takes no more work. Running handlers go on."""
@@ -108,8 +117,9 @@ class Server:
     # --- requests -----------------------------------------------------------------------------------------
 
     def _tool_call(self, frame: dict[str, Any]) -> None:
-        call_id, name = _id(frame), str(frame.get("name"))
-        context = ToolContext(call_id, name, self._send)
+        _id(frame)
+        context = ToolContext(frame, self._send)
+        name = context.name
 
         def work() -> dict[str, Any]:
             try:
@@ -124,8 +134,9 @@ class Server:
         self._answer(self._tools, "tool_result", context, work)
 
     def _command(self, frame: dict[str, Any]) -> None:
-        call_id, name, args = _id(frame), str(frame.get("name")), frame.get("args")
-        context = CommandContext(call_id, name, self._send)
+        _id(frame)
+        context, args = CommandContext(frame, self._send), frame.get("args")
+        name = context.name
 
         def work() -> dict[str, Any]:
             try:
@@ -151,7 +162,7 @@ class Server:
                 answer = judge(guards, frame, can_ask=self._can_ask)
             self._send({"type": "event_intercept_response", "id": call_id, **answer})
 
-        if why := self._refusal(self._guards, work):
+        if why := self._refusal(self._guards, in_session(frame["session_id"], work)):
             self._send({"type": "event_intercept_response", "id": call_id, "block": True, "reason": why})
 
     def _answer(self, queue: JobQueue, kind: str, context: CallContext, work: Callable[[], dict[str, Any]]) -> None:
@@ -169,7 +180,7 @@ class Server:
                 failure = _failed_result(text) if kind == "tool_result" else {"error": text}
                 self._send({"type": kind, "id": context.id, **failure})
 
-        if why := self._refusal(queue, job):
+        if why := self._refusal(queue, in_session(context.session_id, job)):
             context.cancel(why)
             job()
 
@@ -198,15 +209,45 @@ class Server:
         self._send({"type": "pong", "id": _id(frame)})
 
     def _event(self, frame: dict[str, Any]) -> None:
-        name = str(frame.get("event"))
+        name, session_id = str(frame.get("event")), frame["session_id"]
         for handler in list(self._registry.handlers.get(name, ())):
-            self._events.submit(lambda handler=handler: _call_handler(f"on({name!r})", handler, Event(frame)))  # type: ignore[misc]
+            job = lambda handler=handler: _call_handler(f"on({name!r})", handler, Event(frame))  # noqa: E731
+            self._events.submit(in_session(session_id, job))
+        if name == "session_end":
+            self._events.submit(lambda: self._registry.sessions.forget(session_id))
 
     def _panel(self, frame: dict[str, Any]) -> None:
         kind, panel_id = frame["type"], str(frame.get("panel_id"))
         subject = {"panel_key": PanelKey, "panel_resize": PanelSize, "panel_close": PanelClosed}[kind](frame)
         for handler in list(self._registry.panel_handlers.get((kind, panel_id), ())):
-            self._panels.submit(lambda handler=handler: _call_handler(f"{kind} of {panel_id!r}", handler, subject))  # type: ignore[misc]
+            job = lambda handler=handler: _call_handler(f"{kind} of {panel_id!r}", handler, subject)  # noqa: E731
+            self._panels.submit(in_session(frame["session_id"], job))
+
+    # --- leases -------------------------------------------------------------------------------------------
+
+    def _lease_begin(self, frame: dict[str, Any]) -> None:
+        lease_id, lease = _id(frame), Lease(frame)
+
+        def begin() -> None:
+            for handler in self._registry.lease_handlers["begin"]:
+                finish(handler(lease))
+            self._send({"type": "lease_ready", "id": lease_id})
+
+        self._leases.submit(in_session(lease.session_id, begin))
+
+    def _lease_end(self, frame: dict[str, Any]) -> None:
+        lease = Lease(frame)
+        for context in list(self._calls.values()):
+            context.cancel("the lease has ended")
+
+        def end() -> None:
+            for queue in self._served:
+                queue.wait_idle(time.monotonic() + ENDLESS_S)
+            for handler in self._registry.lease_handlers["end"]:
+                _call_handler("on_lease_end", handler, lease)
+            self._registry.sessions.forget(lease.session_id)
+
+        self._leases.submit(in_session(lease.session_id, end))
 
 
 def _call_handler(what: str, handler: Callable[..., object], *subject: object) -> None:

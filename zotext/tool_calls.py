@@ -8,6 +8,7 @@ from itertools import count
 from .content import read_result
 from .context import CallContext, ToolContext
 from .errors import Cancelled
+from .sessions import stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class ToolCalls:
         if not isinstance(context, CallContext) or context.answered:
             context = None
         call_id = str(next(self._numbers))
-        frame = {"type": "call_tool", "id": call_id, "name": name, "args": args or {}}
+        frame = stamp({"type": "call_tool", "id": call_id, "name": name, "args": args or {}})
         if context is not None:
             context.raise_if_cancelled()
         if isinstance(context, ToolContext):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager
 
 from ..content import Result, as_result
 from .answers import CommandAnswer, Note, PanelState, ToolAnswer, VerdictAnswer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from typing import Any
 
     HostTools = Mapping[str, Callable[[dict[str, Any]], object] | None]
@@ -55,6 +56,31 @@ class HostSide:
         """All frames of the extension, in order."""
         self._arrived = threading.Condition()
         self._last_id = 0
+        self._session: dict[str, str] = {}
+
+    # --- sessions -----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def session(self, session_id: str, *, cwd: str = "") -> Iterator[None]:
+        """In this block, frames go out as those of one of several runs that share the extension; `notes`, `prompts` and
+        `panels` leave out those of other sessions."""
+        before, self._session = self._session, {"session_id": session_id, "cwd": cwd}
+        try:
+            yield
+        finally:
+            self._session = before
+
+    @contextmanager
+    def lease(self, session_id: str, *, cwd: str = "") -> Iterator[None]:
+        """In this block, the extension is leased to one run: waits for its `lease_ready`, and ends the lease."""
+        lease = {"id": self._new_id(), "session_id": session_id}
+        self._send({"type": "lease_begin", **lease, "cwd": cwd})
+        self._answer_to(lease["id"], "lease_ready")
+        try:
+            yield
+        finally:
+            self._send({"type": "lease_end", **lease})
+            self._settle()
 
     # --- requests -----------------------------------------------------------------------------------------
 
@@ -65,20 +91,20 @@ class HostSide:
     def begin_tool(self, name: str, args: Mapping[str, Any] | None = None, /, **more: Any) -> PendingTool:
         """Calls a tool without waiting, so that the test can watch and cancel the call."""
         call_id = self._new_id()
-        self._send({"type": "tool_call", "id": call_id, "name": name, "args": {**(args or {}), **more}})
+        self._ask({"type": "tool_call", "id": call_id, "name": name, "args": {**(args or {}), **more}})
         return PendingTool(self, call_id)
 
     def run_command(self, name: str, args: str = "") -> CommandAnswer:
         """Runs a slash command and waits for its answer."""
         call_id = self._new_id()
-        self._send({"type": "command_invoked", "id": call_id, "name": name, "args": args})
+        self._ask({"type": "command_invoked", "id": call_id, "name": name, "args": args})
         return CommandAnswer(self._answer_to(call_id, "command_response"))
 
     def intercept(self, point: str, **fields: Any) -> VerdictAnswer:
         """Asks the guards of a point: tool_call, turn_start, assistant_message, user_prompt, tool_result or
         before_agent_start."""
         call_id = self._new_id()
-        self._send({"type": "event_intercept", "id": call_id, "event": point, **fields})
+        self._ask({"type": "event_intercept", "id": call_id, "event": point, **fields})
         return VerdictAnswer(self._answer_to(call_id, "event_intercept_response"))
 
     def intercept_tool_call(
@@ -97,22 +123,22 @@ class HostSide:
 
     def send_event(self, name: str, **fields: Any) -> None:
         """Sends an event. A `Harness` waits until it has been handled."""
-        self._send({"type": "event", "event": name, **fields})
+        self._ask({"type": "event", "event": name, **fields})
         self._settle()
 
     def panel_key(self, panel_id: str, key: str, text: str = "") -> None:
         """Presses a key in a panel."""
-        self._send({"type": "panel_key", "panel_id": panel_id, "key": key, **({"text": text} if text else {})})
+        self._ask({"type": "panel_key", "panel_id": panel_id, "key": key, **({"text": text} if text else {})})
         self._settle()
 
     def panel_resize(self, panel_id: str, width: int, height: int) -> None:
         """Gives a panel another size."""
-        self._send({"type": "panel_resize", "panel_id": panel_id, "width": width, "height": height})
+        self._ask({"type": "panel_resize", "panel_id": panel_id, "width": width, "height": height})
         self._settle()
 
     def panel_close(self, panel_id: str) -> None:
         """Closes a panel, as a user does."""
-        self._send({"type": "panel_close", "panel_id": panel_id})
+        self._ask({"type": "panel_close", "panel_id": panel_id})
         self._settle()
 
     # --- frames of the extension --------------------------------------------------------------------------
@@ -146,7 +172,7 @@ class HostSide:
     def notes(self) -> list[Note]:
         """Notes that the user sees."""
         found: list[Note] = []
-        for frame in self._said("notify", "clear_notes"):
+        for frame in self._shown("notify", "clear_notes"):
             if frame["type"] == "clear_notes":
                 found.clear()
             else:
@@ -156,7 +182,7 @@ class HostSide:
     @property
     def prompts(self) -> list[str]:
         """Prompts that the extension has submitted."""
-        return [frame["text"] for frame in self._said("submit")]
+        return [frame["text"] for frame in self._shown("submit")]
 
     @property
     def logs(self) -> list[dict[str, Any]]:
@@ -167,7 +193,7 @@ class HostSide:
     def panels(self) -> dict[str, PanelState]:
         """Panels that the extension has opened or drawn, and has not closed."""
         found: dict[str, PanelState] = {}
-        for frame in self._said("command_response", "open_panel", "panel_render", "panel_close"):
+        for frame in self._shown("command_response", "open_panel", "panel_render", "panel_close"):
             if frame["type"] == "panel_close":
                 found.pop(frame["panel_id"], None)
             elif frame["type"] == "panel_render":
@@ -193,6 +219,9 @@ class HostSide:
 
     def _send(self, frame: dict[str, Any]) -> None:
         raise NotImplementedError
+
+    def _ask(self, frame: dict[str, Any]) -> None:
+        self._send({**self._session, **frame})
 
     def _settle(self) -> None:
         """Waits until the event is handled, if that can be known."""
@@ -224,6 +253,11 @@ class HostSide:
     def _said(self, *types: str) -> list[dict[str, Any]]:
         with self._arrived:
             return [frame for frame in self.frames if frame["type"] in types]
+
+    def _shown(self, *types: str) -> list[dict[str, Any]]:
+        """The frames of these types, without those of other sessions."""
+        here = self._session.get("session_id")
+        return [said for said in self._said(*types) if here is None or said.get("session_id") in (None, here)]
 
     def _answer_to(self, call_id: str, kind: str) -> dict[str, Any]:
         def found() -> list[dict[str, Any]]:
