@@ -1,4 +1,5 @@
 /** The tool calls and commands under way. Each can be cancelled, and is answered exactly once. */
+import { AsyncResource } from 'node:async_hooks';
 /** The reason of a call's aborted signal. Its name is the platform's own: `error.name === 'AbortError'` holds. */
 export class CancelledError extends Error {
     name = 'AbortError';
@@ -20,9 +21,10 @@ export class Call {
     get isAnswered() {
         return this.#answered;
     }
-    cancel(reason) {
+    /** Listeners of the signal run as a part of the call: their notes are for its session. */
+    cancel = AsyncResource.bind((reason) => {
         this.#controller.abort(new CancelledError(reason));
-    }
+    });
     /** Sends the first answer and drops later ones. If JSON cannot hold it, an error that says so is sent instead. */
     answer(answer) {
         if (this.#answered)

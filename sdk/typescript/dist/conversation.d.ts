@@ -37,7 +37,7 @@ export declare class Conversation {
     /** Handles one line of the host. Never throws, never waits. */
     receiveLine(line: string): void;
     receive(frame: HostFrame | Unknown | Unusable): void;
-    /** Resolves when the handlers of all events and panel frames received so far are done. */
+    /** Resolves when the handlers of all events, panel and lease frames received so far are done. */
     handled(): Promise<void>;
     /** Lets calls finish within `Patience`, runs the shutdown hooks and sends `shutdown_ack`. May be called again. */
     stop(): Promise<void>;

@@ -2,10 +2,12 @@
 import { misfit } from './arguments.js';
 import { Call, Calls, CancelledError } from './calls.js';
 import { toResult } from './content.js';
+import { currentSession } from './current_session.js';
 import { brief, full } from './errors.js';
 import { toEvent, toSubject } from './events.js';
 import { toHostInfo } from './host_info.js';
 import { encode } from './json.js';
+import { Leases } from './leases.js';
 import { read } from './reading.js';
 import { fail, toResponse } from './responses.js';
 import { Sequences } from './sequences.js';
@@ -21,6 +23,7 @@ export class Conversation {
     #calls = new Calls();
     #toolCalls = new ToolCalls();
     #sequences;
+    #leases;
     #onHost;
     #judging = new Set();
     #host;
@@ -35,13 +38,16 @@ export class Conversation {
         this.#onHost = onHost;
         this.#patience = patience;
         this.#sequences = new Sequences((message) => link.report(message));
+        this.#leases = new Leases(registry, (frame) => this.send(frame), (message) => link.report(message));
     }
     get host() {
         return this.#host;
     }
     /** Sends `hello`, all registrations and `ready`. Does not wait for the host's `hello_ack`. */
     start(name, version, capabilities = []) {
-        void this.send({ type: 'hello', name, version, capabilities: [...CAPABILITIES, ...capabilities] });
+        const { begin, end } = this.#registry.leaseHandlers;
+        const features = begin.length + end.length > 0 ? { features: ['leases'] } : {};
+        void this.send({ type: 'hello', name, version, capabilities: [...CAPABILITIES, ...capabilities], ...features });
         for (const frame of this.#registry.frames())
             void this.send(frame);
         void this.send({ type: 'ready' });
@@ -64,9 +70,13 @@ export class Conversation {
             return this.#refuse(frame);
         if ('unknown' in frame)
             return;
+        currentSession.run(this.#registry.sessions.complete(frame), () => this.#take(frame));
+    }
+    #take(frame) {
         switch (frame.type) {
             case 'hello_ack':
                 this.#host = toHostInfo(frame);
+                this.#registry.sessions.greeted(this.#host.cwd);
                 return this.#onHost(this.#host);
             case 'tool_call':
                 return this.#begin(frame, (call) => this.#runTool(frame, call));
@@ -83,6 +93,9 @@ export class Conversation {
                 for (const handler of this.#registry.events.get(frame.event) ?? []) {
                     this.#handle('events', `handler of ${frame.event}`, () => handler(subject));
                 }
+                const ended = frame.event === 'session_end' ? frame.session_id : undefined;
+                if (ended !== undefined)
+                    this.#handle('events', 'session_end', () => this.#registry.sessions.forget(ended));
                 return;
             }
             case 'event_intercept': {
@@ -92,17 +105,23 @@ export class Conversation {
                 return;
             }
             case 'panel_key': {
-                const { panel_id: id, key, text } = frame;
-                return this.#handlePanel(id, 'onPanelKey', () => this.#registry.panels.get(id)?.key?.(key, text ?? ''));
+                const { panel_id: id, key, text = '', session_id: session = '' } = frame;
+                return this.#handlePanel(id, 'onPanelKey', () => this.#registry.panels.get(id)?.key?.(key, text, session));
             }
             case 'panel_resize': {
-                const { panel_id: id, width, height } = frame;
-                return this.#handlePanel(id, 'onPanelResize', () => this.#registry.panels.get(id)?.resize?.(width, height));
+                const { panel_id: id, width, height, session_id: session = '' } = frame;
+                const resize = () => this.#registry.panels.get(id)?.resize?.(width, height, session);
+                return this.#handlePanel(id, 'onPanelResize', resize);
             }
             case 'panel_close': {
-                const { panel_id: id } = frame;
-                return this.#handlePanel(id, 'onPanelClose', () => this.#registry.panels.get(id)?.close?.());
+                const { panel_id: id, session_id: session = '' } = frame;
+                return this.#handlePanel(id, 'onPanelClose', () => this.#registry.panels.get(id)?.close?.(session));
             }
+            case 'lease_begin':
+                return this.#leases.begin(frame);
+            case 'lease_end':
+                this.#calls.cancelAll('the lease has ended');
+                return this.#leases.end(frame, this.#served());
             case 'ping':
                 return void this.send({ type: 'pong', id: frame.id });
             case 'shutdown':
@@ -110,9 +129,13 @@ export class Conversation {
                 return void this.stop();
         }
     }
-    /** Resolves when the handlers of all events and panel frames received so far are done. */
-    handled() {
-        return this.#sequences.settled();
+    /** Resolves when the handlers of all events, panel and lease frames received so far are done. */
+    async handled() {
+        await Promise.all([this.#sequences.settled(), this.#leases.settled()]);
+    }
+    /** Resolves when all handlers but those of leases have ended. */
+    #served() {
+        return Promise.all([this.#calls.settled(), this.#sequences.settled(), ...this.#judging]);
     }
     /** Lets calls finish within `Patience`, runs the shutdown hooks and sends `shutdown_ack`. May be called again. */
     stop() {
@@ -121,7 +144,7 @@ export class Conversation {
     }
     async #windDown() {
         const { finish, abort, hooks } = this.#patience;
-        const work = Promise.all([this.#calls.settled(), this.#sequences.settled(), ...this.#judging]);
+        const work = Promise.all([this.#served(), this.#leases.settled()]);
         if (!this.#wasAsked)
             this.#toolCalls.end(STOPPING); // the host may be gone
         if (!(await within(work, finish))) {
@@ -159,7 +182,7 @@ export class Conversation {
             }
         });
     }
-    async #runTool({ id, name, args }, call) {
+    async #runTool({ id, name, args, session_id: sessionId = '', cwd = '' }, call) {
         const tool = this.#registry.tools.get(name);
         if (!tool)
             throw new Error(`there is no tool named ${name}`);
@@ -171,7 +194,7 @@ export class Conversation {
             if (isHeard)
                 await this.send({ type: 'tool_progress', id, text: String(text) });
         };
-        const handle = () => tool.handler((args ?? {}), { id, name, signal: call.signal, progress });
+        const handle = () => tool.handler((args ?? {}), { id, name, sessionId, cwd, signal: call.signal, progress });
         const output = await current.run({ call, isTool: true }, handle);
         const { content, isError, activate, structured } = toResult(output, tool.options.outputSchema !== undefined);
         call.answer({
@@ -180,11 +203,11 @@ export class Conversation {
             ...(structured === undefined ? {} : { structured_content: structured }),
         });
     }
-    async #runCommand({ id, name, args }, call) {
+    async #runCommand({ id, name, args, session_id: sessionId = '', cwd = '' }, call) {
         const command = this.#registry.commands.get(name);
         if (!command)
             throw new Error(`there is no command named ${name}`);
-        const handle = () => command.handler(args ?? '', { id, name, signal: call.signal });
+        const handle = () => command.handler(args ?? '', { id, name, sessionId, cwd, signal: call.signal });
         const output = await current.run({ call, isTool: false }, handle);
         call.answer({ type: 'command_response', id, ...toResponse(output) });
     }

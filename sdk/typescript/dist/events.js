@@ -1,8 +1,7 @@
 /** Events and questions of the host, as handlers and guards get them. */
 /** The value that a handler of `on` gets. Missing fields are empty. */
 export function toEvent(frame) {
-    const { session_id: sessionId = '', cwd = '', sequence = 0 } = frame;
-    return { ...toSubject(frame), ...more(frame), sessionId, cwd, sequence };
+    return { ...toSubject(frame), ...more(frame), sequence: frame.sequence ?? 0 };
 }
 /** The fields that only events have, not questions. */
 function more(frame) {
@@ -53,6 +52,10 @@ function optional(members) {
 }
 /** The value that a guard gets. Missing fields are empty. */
 export function toSubject(frame) {
+    const { session_id: sessionId = '', cwd = '' } = frame;
+    return { ...subjectOf(frame), sessionId, cwd };
+}
+function subjectOf(frame) {
     const { event } = frame;
     switch (event) {
         case 'user_prompt':
@@ -70,8 +73,8 @@ export function toSubject(frame) {
             return { event, error: frame.error ?? '' };
         case 'before_agent_start':
             return {
-                event, sessionId: frame.session_id ?? '', agentRunId: frame.agent_run_id ?? '', cwd: frame.cwd ?? '',
-                provider: frame.provider ?? '', model: frame.model ?? '', systemPrompt: frame.system_prompt ?? '',
+                event, agentRunId: frame.agent_run_id ?? '', provider: frame.provider ?? '', model: frame.model ?? '',
+                systemPrompt: frame.system_prompt ?? '',
             };
         default:
             return { event };

@@ -1,5 +1,6 @@
 /** `Extension`: registers tools, commands, guards and handlers, speaks to the host, and runs. */
 import { Conversation } from './conversation.js';
+import { stamp } from './current_session.js';
 import { brief } from './errors.js';
 import { encode } from './json.js';
 import { isEntryPoint, serveProcess } from './process.js';
@@ -101,14 +102,36 @@ export class Extension {
         this.#registry.shutdownHooks.push(hook);
         return this;
     }
+    // --- sessions: for an extension that several runs use -----------------------------------------------------
+    /**
+     * Keeps a state for each session, made when a handler first asks for it and dropped at the end of the session:
+     * `const notes = ext.sessionState(() => [])`, and in a handler `notes().push(text)`. The returned function throws
+     * outside of handlers and of all that they have started.
+     */
+    sessionState(make) {
+        for (const event of ['session_start', 'session_end'])
+            this.#offer(this.#registry.addListener(event));
+        return this.#registry.sessions.state(make);
+    }
+    /**
+     * Calls the handler when the next run gets this process for itself. The run begins when the handler is done, and waits
+     * 2 seconds for that. If it throws, the host ends the process. Before `run` only, like `onLeaseEnd`.
+     */
+    onLeaseBegin(handler) {
+        return this.#onLease('begin', handler);
+    }
+    /** Calls the handler when all others of a run that had this process for itself have ended: it forgets the run. */
+    onLeaseEnd(handler) {
+        return this.#onLease('end', handler);
+    }
     // --- messages: each promise resolves when the frame has left the process ----------------------------------
     /** Shows the user a note. */
     notify(level, message) {
-        return this.#say({ type: 'notify', level, message });
+        return this.#tell({ type: 'notify', level, message });
     }
     /** Removes the notes of this extension. */
     clearNotes() {
-        return this.#say({ type: 'clear_notes' });
+        return this.#tell({ type: 'clear_notes' });
     }
     /** Opens a panel, as an `openPanel` answer does, but at any time. */
     openPanel(id, fields = {}) {
@@ -119,7 +142,7 @@ export class Extension {
             if (!isRight)
                 throw new TypeError(`openPanel: ${name} is a ${name === 'lines' ? 'list of texts' : 'text'}`);
         }
-        return this.#say({ type: 'open_panel', panel: { id, ...fields } });
+        return this.#tell({ type: 'open_panel', panel: { id, ...fields } });
     }
     /** Sends a prompt to the agent, at any time. It runs after the prompts that wait. */
     submit(text) {
@@ -127,15 +150,15 @@ export class Extension {
             throw new TypeError(`submit takes a text, not ${JSON.stringify(text)}`);
         if (text.trim() === '')
             throw new TypeError('submit: the prompt is blank, which a host ignores');
-        return this.#say({ type: 'submit', text });
+        return this.#tell({ type: 'submit', text });
     }
     /** Draws an open panel. Fields that are left out do not change. */
     renderPanel(panelId, fields) {
-        return this.#say({ type: 'panel_render', panel_id: panelId, ...fields });
+        return this.#tell({ type: 'panel_render', panel_id: panelId, ...fields });
     }
     /** Closes an open panel. */
     closePanel(panelId) {
-        return this.#say({ type: 'panel_close', panel_id: panelId });
+        return this.#tell({ type: 'panel_close', panel_id: panelId });
     }
     /** Writes a line with a level and fields to the extension's log; to stderr if the host has no feature `log`. */
     async log(level, message, fields) {
@@ -180,6 +203,12 @@ export class Extension {
         });
         return conversation;
     }
+    #onLease(moment, handler) {
+        if (this.#conversation)
+            throw new Error('handlers of leases come before run(): the hello says whether there are any');
+        this.#registry.leaseHandlers[moment].push(handler);
+        return this;
+    }
     #guard(event, guard) {
         return this.#offer(this.#registry.addGuard(event, guard));
     }
@@ -188,6 +217,10 @@ export class Extension {
         if (frame)
             void this.#conversation?.send(frame);
         return this;
+    }
+    /** Says something about the session of the handler that runs here. */
+    #tell(frame) {
+        return this.#say(stamp(frame));
     }
     /** Messages before `run` are sent after `ready`. A frame that JSON cannot hold is reported and dropped. */
     async #say(frame) {

@@ -1,5 +1,6 @@
 /** The registrations of an extension, and their frames. */
 import { isObject } from './json.js';
+import { Sessions } from './sessions.js';
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,128}$/;
 const LONGEST_S = 86_400;
 const EXPOSURES = ['direct', 'deferred', 'codemode', 'model-only'];
@@ -10,6 +11,8 @@ export class Registry {
     guards = new Map();
     panels = new Map();
     shutdownHooks = [];
+    leaseHandlers = { begin: [], end: [] };
+    sessions = new Sessions();
     addTool(name, tool) {
         requireNew('tool', name, this.tools);
         if (!TOOL_NAME.test(name))
@@ -27,10 +30,10 @@ export class Registry {
         this.commands.set(name, { description, handler });
         return { type: 'register_command', name, description };
     }
-    /** Returns the frame to send; undefined if that event has a handler already. */
-    addListener(event, handler) {
+    /** Returns the frame to send; undefined if that event is observed already. Without a handler it is only observed. */
+    addListener(event, ...handlers) {
         const isNew = !this.events.has(event);
-        this.events.set(event, [...(this.events.get(event) ?? []), handler]);
+        this.events.set(event, [...(this.events.get(event) ?? []), ...handlers]);
         return isNew ? { type: 'subscribe', events: [event] } : undefined;
     }
     addGuard(event, guard) {

@@ -1,5 +1,7 @@
 /** The tool calls and commands under way. Each can be cancelled, and is answered exactly once. */
 
+import { AsyncResource } from 'node:async_hooks';
+
 import type { CommandResponseFrame, ToolResultFrame } from './frames.js';
 
 /** The reason of a call's aborted signal. Its name is the platform's own: `error.name === 'AbortError'` holds. */
@@ -30,9 +32,10 @@ export class Call {
     return this.#answered;
   }
 
-  cancel(reason: string): void {
+  /** Listeners of the signal run as a part of the call: their notes are for its session. */
+  readonly cancel = AsyncResource.bind((reason: string): void => {
     this.#controller.abort(new CancelledError(reason));
-  }
+  });
 
   /** Sends the first answer and drops later ones. If JSON cannot hold it, an error that says so is sent instead. */
   answer(answer: Answer): void {

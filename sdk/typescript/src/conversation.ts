@@ -3,6 +3,7 @@
 import { misfit } from './arguments.js';
 import { Call, Calls, CancelledError } from './calls.js';
 import { toResult, type CalledResult } from './content.js';
+import { currentSession } from './current_session.js';
 import { brief, full } from './errors.js';
 import type {
   CommandInvokedFrame, EventInterceptFrame, ExtensionFrame, GuardedName, HostFrame, ToolCallFrame,
@@ -10,6 +11,7 @@ import type {
 import { toEvent, toSubject } from './events.js';
 import { toHostInfo, type HostInfo } from './host_info.js';
 import { encode, type JsonObject } from './json.js';
+import { Leases } from './leases.js';
 import { read, type Unknown, type Unusable } from './reading.js';
 import type { Registry } from './registry.js';
 import { fail, toResponse } from './responses.js';
@@ -45,6 +47,7 @@ export class Conversation {
   readonly #calls = new Calls();
   readonly #toolCalls = new ToolCalls();
   readonly #sequences: Sequences;
+  readonly #leases: Leases;
   readonly #onHost: (host: HostInfo) => void;
   readonly #judging = new Set<Promise<void>>();
   #host: HostInfo | undefined;
@@ -60,6 +63,7 @@ export class Conversation {
     this.#onHost = onHost;
     this.#patience = patience;
     this.#sequences = new Sequences((message) => link.report(message));
+    this.#leases = new Leases(registry, (frame) => this.send(frame), (message) => link.report(message));
   }
 
   get host(): HostInfo | undefined {
@@ -68,7 +72,9 @@ export class Conversation {
 
   /** Sends `hello`, all registrations and `ready`. Does not wait for the host's `hello_ack`. */
   start(name: string, version: string, capabilities: readonly string[] = []): void {
-    void this.send({ type: 'hello', name, version, capabilities: [...CAPABILITIES, ...capabilities] });
+    const { begin, end } = this.#registry.leaseHandlers;
+    const features = begin.length + end.length > 0 ? { features: ['leases'] } : {};
+    void this.send({ type: 'hello', name, version, capabilities: [...CAPABILITIES, ...capabilities], ...features });
     for (const frame of this.#registry.frames()) void this.send(frame);
     void this.send({ type: 'ready' });
   }
@@ -91,9 +97,14 @@ export class Conversation {
   receive(frame: HostFrame | Unknown | Unusable): void {
     if ('problem' in frame) return this.#refuse(frame);
     if ('unknown' in frame) return;
+    currentSession.run(this.#registry.sessions.complete(frame), () => this.#take(frame));
+  }
+
+  #take(frame: HostFrame): void {
     switch (frame.type) {
       case 'hello_ack':
         this.#host = toHostInfo(frame);
+        this.#registry.sessions.greeted(this.#host.cwd);
         return this.#onHost(this.#host);
       case 'tool_call':
         return this.#begin(frame, (call) => this.#runTool(frame, call));
@@ -110,6 +121,8 @@ export class Conversation {
         for (const handler of this.#registry.events.get(frame.event) ?? []) {
           this.#handle('events', `handler of ${frame.event}`, () => handler(subject as never));
         }
+        const ended = frame.event === 'session_end' ? frame.session_id : undefined;
+        if (ended !== undefined) this.#handle('events', 'session_end', () => this.#registry.sessions.forget(ended));
         return;
       }
       case 'event_intercept': {
@@ -119,17 +132,23 @@ export class Conversation {
         return;
       }
       case 'panel_key': {
-        const { panel_id: id, key, text } = frame;
-        return this.#handlePanel(id, 'onPanelKey', () => this.#registry.panels.get(id)?.key?.(key, text ?? ''));
+        const { panel_id: id, key, text = '', session_id: session = '' } = frame;
+        return this.#handlePanel(id, 'onPanelKey', () => this.#registry.panels.get(id)?.key?.(key, text, session));
       }
       case 'panel_resize': {
-        const { panel_id: id, width, height } = frame;
-        return this.#handlePanel(id, 'onPanelResize', () => this.#registry.panels.get(id)?.resize?.(width, height));
+        const { panel_id: id, width, height, session_id: session = '' } = frame;
+        const resize = () => this.#registry.panels.get(id)?.resize?.(width, height, session);
+        return this.#handlePanel(id, 'onPanelResize', resize);
       }
       case 'panel_close': {
-        const { panel_id: id } = frame;
-        return this.#handlePanel(id, 'onPanelClose', () => this.#registry.panels.get(id)?.close?.());
+        const { panel_id: id, session_id: session = '' } = frame;
+        return this.#handlePanel(id, 'onPanelClose', () => this.#registry.panels.get(id)?.close?.(session));
       }
+      case 'lease_begin':
+        return this.#leases.begin(frame);
+      case 'lease_end':
+        this.#calls.cancelAll('the lease has ended');
+        return this.#leases.end(frame, this.#served());
       case 'ping':
         return void this.send({ type: 'pong', id: frame.id });
       case 'shutdown':
@@ -138,9 +157,14 @@ export class Conversation {
     }
   }
 
-  /** Resolves when the handlers of all events and panel frames received so far are done. */
-  handled(): Promise<void> {
-    return this.#sequences.settled();
+  /** Resolves when the handlers of all events, panel and lease frames received so far are done. */
+  async handled(): Promise<void> {
+    await Promise.all([this.#sequences.settled(), this.#leases.settled()]);
+  }
+
+  /** Resolves when all handlers but those of leases have ended. */
+  #served(): Promise<unknown> {
+    return Promise.all([this.#calls.settled(), this.#sequences.settled(), ...this.#judging]);
   }
 
   /** Lets calls finish within `Patience`, runs the shutdown hooks and sends `shutdown_ack`. May be called again. */
@@ -151,7 +175,7 @@ export class Conversation {
 
   async #windDown(): Promise<void> {
     const { finish, abort, hooks } = this.#patience;
-    const work = Promise.all([this.#calls.settled(), this.#sequences.settled(), ...this.#judging]);
+    const work = Promise.all([this.#served(), this.#leases.settled()]);
     if (!this.#wasAsked) this.#toolCalls.end(STOPPING); // the host may be gone
     if (!(await within(work, finish))) {
       this.#calls.cancelAll(STOPPING);
@@ -185,7 +209,7 @@ export class Conversation {
     });
   }
 
-  async #runTool({ id, name, args }: ToolCallFrame, call: Call): Promise<void> {
+  async #runTool({ id, name, args, session_id: sessionId = '', cwd = '' }: ToolCallFrame, call: Call): Promise<void> {
     const tool = this.#registry.tools.get(name);
     if (!tool) throw new Error(`there is no tool named ${name}`);
     const wrong = tool.isTyped ? misfit(tool.schema, args ?? {}) : undefined;
@@ -194,7 +218,7 @@ export class Conversation {
       const isHeard = this.#host?.features.has('tool_progress') && !call.isAnswered;
       if (isHeard) await this.send({ type: 'tool_progress', id, text: String(text) });
     };
-    const handle = () => tool.handler((args ?? {}) as never, { id, name, signal: call.signal, progress });
+    const handle = () => tool.handler((args ?? {}) as never, { id, name, sessionId, cwd, signal: call.signal, progress });
     const output = await current.run({ call, isTool: true }, handle);
     const { content, isError, activate, structured } = toResult(output, tool.options.outputSchema !== undefined);
     call.answer({
@@ -204,10 +228,10 @@ export class Conversation {
     });
   }
 
-  async #runCommand({ id, name, args }: CommandInvokedFrame, call: Call): Promise<void> {
+  async #runCommand({ id, name, args, session_id: sessionId = '', cwd = '' }: CommandInvokedFrame, call: Call): Promise<void> {
     const command = this.#registry.commands.get(name);
     if (!command) throw new Error(`there is no command named ${name}`);
-    const handle = () => command.handler(args ?? '', { id, name, signal: call.signal });
+    const handle = () => command.handler(args ?? '', { id, name, sessionId, cwd, signal: call.signal });
     const output = await current.run({ call, isTool: false }, handle);
     call.answer({ type: 'command_response', id, ...toResponse(output) });
   }

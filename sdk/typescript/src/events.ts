@@ -2,6 +2,7 @@
 
 import type { ContentBlock, EventFrame, EventInterceptFrame, Outcome } from './frames.js';
 import type { JsonObject } from './json.js';
+import type { Session } from './sessions.js';
 
 /** A call of a tool by the model. */
 export interface ToolCalled {
@@ -19,11 +20,9 @@ export interface ToolAnswered {
 }
 
 /** The model is about to get its first request. `systemPrompt` is whole, as earlier guards have left it. */
-export interface AgentStart {
-  sessionId: string;
+export interface AgentStart extends Session {
   /** Id of this round of questions, the same for all guards. */
   agentRunId: string;
-  cwd: string;
   provider: string;
   model: string;
   systemPrompt: string;
@@ -82,12 +81,11 @@ export interface Events {
 
 /** `sequence` is the number of the event among all events of the host, also those without a handler. */
 export type Event<Name extends keyof Events> =
-  { event: Name; sessionId: string; cwd: string; sequence: number } & Events[Name];
+  { event: Name; sequence: number } & Session & Events[Name];
 
 /** The value that a handler of `on` gets. Missing fields are empty. */
 export function toEvent(frame: EventFrame): object {
-  const { session_id: sessionId = '', cwd = '', sequence = 0 } = frame;
-  return { ...toSubject(frame), ...more(frame), sessionId, cwd, sequence };
+  return { ...toSubject(frame), ...more(frame), sequence: frame.sequence ?? 0 };
 }
 
 /** The fields that only events have, not questions. */
@@ -141,6 +139,11 @@ function optional<T extends object>(members: T): Partial<T> {
 
 /** The value that a guard gets. Missing fields are empty. */
 export function toSubject(frame: EventFrame | EventInterceptFrame): object {
+  const { session_id: sessionId = '', cwd = '' } = frame;
+  return { ...subjectOf(frame), sessionId, cwd };
+}
+
+function subjectOf(frame: EventFrame | EventInterceptFrame): object {
   const { event } = frame;
   switch (event) {
     case 'user_prompt':
@@ -158,8 +161,8 @@ export function toSubject(frame: EventFrame | EventInterceptFrame): object {
       return { event, error: frame.error ?? '' };
     case 'before_agent_start':
       return {
-        event, sessionId: frame.session_id ?? '', agentRunId: frame.agent_run_id ?? '', cwd: frame.cwd ?? '',
-        provider: frame.provider ?? '', model: frame.model ?? '', systemPrompt: frame.system_prompt ?? '',
+        event, agentRunId: frame.agent_run_id ?? '', provider: frame.provider ?? '', model: frame.model ?? '',
+        systemPrompt: frame.system_prompt ?? '',
       };
     default:
       return { event };

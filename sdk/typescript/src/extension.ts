@@ -2,6 +2,7 @@
 
 import { Conversation, type Link, type Patience } from './conversation.js';
 import type { CalledResult, ToolOutput } from './content.js';
+import { stamp } from './current_session.js';
 import { brief } from './errors.js';
 import type { ContentBlock, ExtensionFrame, GuardedName, KeyName, LogLevel, NoteLevel, PanelFields } from './frames.js';
 import type { AgentStart, Event, Events, ToolAnswered, ToolCalled } from './events.js';
@@ -9,9 +10,10 @@ import type { HostInfo } from './host_info.js';
 import { encode, type JsonObject } from './json.js';
 import { isEntryPoint, serveProcess, type RunOptions } from './process.js';
 import {
-  Registry, type CommandHandler, type EventHandler, type Guard, type ToolHandler, type ToolOptions,
+  Registry, type CommandHandler, type EventHandler, type Guard, type LeaseHandler, type ToolHandler, type ToolOptions,
 } from './registry.js';
 import type { ObjectSchema } from './schema.js';
+import type { Session } from './sessions.js';
 import type { Verdict } from './verdicts.js';
 
 type Awaitable<T> = T | Promise<T>;
@@ -88,28 +90,28 @@ export class Extension {
   }
 
   /** Judges each call of a tool: `allow()`, `block(reason)` or `rewrite({...})` with other arguments. */
-  interceptToolCall(guard: (call: ToolCalled) => Awaitable<Verdict<JsonObject>>): this {
+  interceptToolCall(guard: (call: ToolCalled & Session) => Awaitable<Verdict<JsonObject>>): this {
     return this.#guard('tool_call', guard);
   }
 
   /** Judges each turn before it begins: `allow()` or `block(reason)`. */
-  interceptTurnStart(guard: (turn: { step: number }) => Awaitable<Verdict>): this {
+  interceptTurnStart(guard: (turn: { step: number } & Session) => Awaitable<Verdict>): this {
     return this.#guard('turn_start', guard);
   }
 
   /** Judges a message of the model before it is shown: `allow()`, `block(reason)` or `rewrite(text)`. */
-  interceptAssistantMessage(guard: (message: { text: string }) => Awaitable<Verdict<string>>): this {
+  interceptAssistantMessage(guard: (message: { text: string } & Session) => Awaitable<Verdict<string>>): this {
     return this.#guard('assistant_message', guard);
   }
 
   /** Judges a prompt of the user: `allow()`, `block(reason)` or `rewrite(text)`. */
-  interceptUserPrompt(guard: (prompt: { text: string }) => Awaitable<Verdict<string>>): this {
+  interceptUserPrompt(guard: (prompt: { text: string } & Session) => Awaitable<Verdict<string>>): this {
     return this.#guard('user_prompt', guard);
   }
 
   /** Judges the result of a tool before the model sees it: `allow()`, `block(reason)` or `rewrite(output)`. */
   interceptToolResult(
-    guard: (result: ToolAnswered) => Awaitable<Verdict<string | ContentBlock[] | Exclude<ToolOutput, void>>>,
+    guard: (result: ToolAnswered & Session) => Awaitable<Verdict<string | ContentBlock[] | Exclude<ToolOutput, void>>>,
   ): this {
     return this.#guard('tool_result', guard);
   }
@@ -123,19 +125,19 @@ export class Extension {
   }
 
   /** Calls the handler for each key that is pressed in the panel, in order. A typed character is in `text`. */
-  onPanelKey(panelId: string, handler: (key: KeyName, text: string) => unknown): this {
+  onPanelKey(panelId: string, handler: (key: KeyName, text: string, sessionId: string) => unknown): this {
     this.#registry.addPanelHandlers(panelId, { key: handler });
     return this;
   }
 
   /** Calls the handler when the size of the panel changes: columns and lines. */
-  onPanelResize(panelId: string, handler: (width: number, height: number) => unknown): this {
+  onPanelResize(panelId: string, handler: (width: number, height: number, sessionId: string) => unknown): this {
     this.#registry.addPanelHandlers(panelId, { resize: handler });
     return this;
   }
 
   /** Calls the handler when the user has closed the panel. */
-  onPanelClose(panelId: string, handler: () => unknown): this {
+  onPanelClose(panelId: string, handler: (sessionId: string) => unknown): this {
     this.#registry.addPanelHandlers(panelId, { close: handler });
     return this;
   }
@@ -146,16 +148,41 @@ export class Extension {
     return this;
   }
 
+  // --- sessions: for an extension that several runs use -----------------------------------------------------
+
+  /**
+   * Keeps a state for each session, made when a handler first asks for it and dropped at the end of the session:
+   * `const notes = ext.sessionState(() => [])`, and in a handler `notes().push(text)`. The returned function throws
+   * outside of handlers and of all that they have started.
+   */
+  sessionState<T>(make: () => T): () => T {
+    for (const event of ['session_start', 'session_end']) this.#offer(this.#registry.addListener(event));
+    return this.#registry.sessions.state(make);
+  }
+
+  /**
+   * Calls the handler when the next run gets this process for itself. The run begins when the handler is done, and waits
+   * 2 seconds for that. If it throws, the host ends the process. Before `run` only, like `onLeaseEnd`.
+   */
+  onLeaseBegin(handler: LeaseHandler): this {
+    return this.#onLease('begin', handler);
+  }
+
+  /** Calls the handler when all others of a run that had this process for itself have ended: it forgets the run. */
+  onLeaseEnd(handler: LeaseHandler): this {
+    return this.#onLease('end', handler);
+  }
+
   // --- messages: each promise resolves when the frame has left the process ----------------------------------
 
   /** Shows the user a note. */
   notify(level: NoteLevel, message: string): Promise<void> {
-    return this.#say({ type: 'notify', level, message });
+    return this.#tell({ type: 'notify', level, message });
   }
 
   /** Removes the notes of this extension. */
   clearNotes(): Promise<void> {
-    return this.#say({ type: 'clear_notes' });
+    return this.#tell({ type: 'clear_notes' });
   }
 
   /** Opens a panel, as an `openPanel` answer does, but at any time. */
@@ -165,24 +192,24 @@ export class Extension {
       const isRight = name === 'lines' ? Array.isArray(value) && value.every(isText) : isText(value);
       if (!isRight) throw new TypeError(`openPanel: ${name} is a ${name === 'lines' ? 'list of texts' : 'text'}`);
     }
-    return this.#say({ type: 'open_panel', panel: { id, ...fields } });
+    return this.#tell({ type: 'open_panel', panel: { id, ...fields } });
   }
 
   /** Sends a prompt to the agent, at any time. It runs after the prompts that wait. */
   submit(text: string): Promise<void> {
     if (typeof text !== 'string') throw new TypeError(`submit takes a text, not ${JSON.stringify(text)}`);
     if (text.trim() === '') throw new TypeError('submit: the prompt is blank, which a host ignores');
-    return this.#say({ type: 'submit', text });
+    return this.#tell({ type: 'submit', text });
   }
 
   /** Draws an open panel. Fields that are left out do not change. */
   renderPanel(panelId: string, fields: PanelFields): Promise<void> {
-    return this.#say({ type: 'panel_render', panel_id: panelId, ...fields });
+    return this.#tell({ type: 'panel_render', panel_id: panelId, ...fields });
   }
 
   /** Closes an open panel. */
   closePanel(panelId: string): Promise<void> {
-    return this.#say({ type: 'panel_close', panel_id: panelId });
+    return this.#tell({ type: 'panel_close', panel_id: panelId });
   }
 
   /** Writes a line with a level and fields to the extension's log; to stderr if the host has no feature `log`. */
@@ -232,6 +259,12 @@ export class Extension {
     return conversation;
   }
 
+  #onLease(moment: 'begin' | 'end', handler: LeaseHandler): this {
+    if (this.#conversation) throw new Error('handlers of leases come before run(): the hello says whether there are any');
+    this.#registry.leaseHandlers[moment].push(handler);
+    return this;
+  }
+
   #guard(event: GuardedName, guard: unknown): this {
     return this.#offer(this.#registry.addGuard(event, guard as Guard));
   }
@@ -240,6 +273,11 @@ export class Extension {
   #offer(frame: ExtensionFrame | undefined): this {
     if (frame) void this.#conversation?.send(frame);
     return this;
+  }
+
+  /** Says something about the session of the handler that runs here. */
+  #tell(frame: Extract<ExtensionFrame, { session_id?: string }>): Promise<void> {
+    return this.#say(stamp(frame));
   }
 
   /** Messages before `run` are sent after `ready`. A frame that JSON cannot hold is reported and dropped. */

@@ -62,7 +62,7 @@ export type KeyName =
   | 'up' | 'down' | 'left' | 'right' | 'enter' | 'esc' | 'tab' | 'backspace' | 'delete' | 'home' | 'end'
   | 'pageup' | 'pagedown' | 'rune' | 'unknown';
 
-interface EventFields {
+interface EventFields extends OfSession {
   event: string;
   step?: number;
   stop?: string;
@@ -77,8 +77,6 @@ interface EventFields {
   reason?: string;
   error_context?: 'model_call' | 'tool_execution' | 'system' | 'user_input';
   recoverable?: boolean;
-  session_id?: string;
-  cwd?: string;
   origin_extension?: string;
   agent_run_id?: string;
   provider?: string;
@@ -98,8 +96,13 @@ export interface HelloAckFrame {
   capabilities?: string[];
   features?: string[];
 }
-export interface CommandInvokedFrame { type: 'command_invoked'; id: string; name: string; args?: string }
-export interface ToolCallFrame { type: 'tool_call'; id: string; name: string; args: JsonObject }
+/** The session of a run, and its folder, in a process that several runs share. */
+interface OfSession {
+  session_id?: string;
+  cwd?: string;
+}
+export interface CommandInvokedFrame extends OfSession { type: 'command_invoked'; id: string; name: string; args?: string }
+export interface ToolCallFrame extends OfSession { type: 'tool_call'; id: string; name: string; args: JsonObject }
 export interface CancelFrame { type: 'cancel'; id: string; reason?: string }
 /** zot's own word for `cancel`. */
 export interface ToolCancelFrame { type: 'tool_cancel'; id: string }
@@ -130,16 +133,25 @@ export interface EventFrame extends EventFields {
   agent_id?: string;
 }
 export interface EventInterceptFrame extends EventFields { type: 'event_intercept'; id: string }
-export interface PanelKeyFrame { type: 'panel_key'; panel_id: string; key: KeyName; text?: string }
-export interface PanelResizeFrame { type: 'panel_resize'; panel_id: string; width: number; height: number }
-export interface PanelCloseFrame { type: 'panel_close'; panel_id: string }
+export interface PanelKeyFrame extends OfSession { type: 'panel_key'; panel_id: string; key: KeyName; text?: string }
+export interface PanelResizeFrame extends OfSession {
+  type: 'panel_resize';
+  panel_id: string;
+  width: number;
+  height: number;
+}
+export interface PanelCloseFrame extends OfSession { type: 'panel_close'; panel_id: string }
+/** From now on the extension serves this session alone; answered by `lease_ready`. */
+export interface LeaseBeginFrame extends OfSession { type: 'lease_begin'; id: string; session_id: string }
+export interface LeaseEndFrame extends OfSession { type: 'lease_end'; id: string; session_id: string }
 export interface ShutdownFrame { type: 'shutdown' }
 export interface PingFrame { type: 'ping'; id: string }
 
 /** Frames of a host. */
 export type HostFrame =
   | HelloAckFrame | CommandInvokedFrame | ToolCallFrame | CancelFrame | ToolCancelFrame | CalledToolResultFrame
-  | EventFrame | EventInterceptFrame | PanelKeyFrame | PanelResizeFrame | PanelCloseFrame | ShutdownFrame | PingFrame;
+  | EventFrame | EventInterceptFrame | PanelKeyFrame | PanelResizeFrame | PanelCloseFrame | LeaseBeginFrame
+  | LeaseEndFrame | ShutdownFrame | PingFrame;
 
 export interface ToolResultFrame {
   type: 'tool_result';
@@ -178,7 +190,7 @@ export interface VerdictFrame {
 
 /** Frames of an extension. */
 export type ExtensionFrame =
-  | { type: 'hello'; name: string; version?: string; capabilities?: string[] }
+  | { type: 'hello'; name: string; version?: string; capabilities?: string[]; features?: string[] }
   | { type: 'register_command'; name: string; description?: string }
   | {
       type: 'register_tool';
@@ -200,14 +212,15 @@ export type ExtensionFrame =
   | { type: 'tool_progress'; id: string; text: string }
   | CommandResponseFrame
   | VerdictFrame
-  | { type: 'notify'; level: NoteLevel; message: string }
-  | { type: 'clear_notes' }
+  | { type: 'notify'; level: NoteLevel; message: string; session_id?: string }
+  | { type: 'clear_notes'; session_id?: string }
   | { type: 'log'; message: string; level?: LogLevel; fields?: JsonObject }
-  | { type: 'submit'; text: string }
-  | { type: 'call_tool'; id: string; name: string; args: JsonObject; parent_id?: string }
+  | { type: 'submit'; text: string; session_id?: string }
+  | { type: 'call_tool'; id: string; name: string; args: JsonObject; parent_id?: string; session_id?: string }
   | { type: 'call_tool_cancel'; id: string }
-  | { type: 'open_panel'; panel: PanelFields & { id: string } }
-  | ({ type: 'panel_render'; panel_id: string } & PanelFields)
-  | { type: 'panel_close'; panel_id: string }
+  | { type: 'open_panel'; panel: PanelFields & { id: string }; session_id?: string }
+  | ({ type: 'panel_render'; panel_id: string; session_id?: string } & PanelFields)
+  | { type: 'panel_close'; panel_id: string; session_id?: string }
+  | { type: 'lease_ready'; id: string }
   | { type: 'shutdown_ack' }
   | { type: 'pong'; id: string };

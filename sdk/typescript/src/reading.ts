@@ -17,20 +17,22 @@ export interface Unusable {
 
 type Kind = 'string' | 'number' | 'object' | 'boolean' | 'array';
 
+const SESSION = { session_id: 'string?', cwd: 'string?' } as const;
+
 /** The fields that a handler relies on. `?` may be missing; null counts as missing. */
 const FIELDS: Record<HostFrame['type'], Record<string, Kind | `${Kind}?`>> = {
   hello_ack: {
     protocol_version: 'number?', zot_version: 'string?', provider: 'string?', model: 'string?', cwd: 'string?',
     extension_dir: 'string?', data_dir: 'string?', features: 'array?', capabilities: 'array?',
   },
-  command_invoked: { id: 'string', name: 'string', args: 'string?' },
-  tool_call: { id: 'string', name: 'string', args: 'object?' },
+  command_invoked: { id: 'string', name: 'string', args: 'string?', ...SESSION },
+  tool_call: { id: 'string', name: 'string', args: 'object?', ...SESSION },
   cancel: { id: 'string', reason: 'string?' },
   tool_cancel: { id: 'string' },
   tool_result: { id: 'string', name: 'string?', content: 'array?', is_error: 'boolean?', truncated: 'boolean?' },
   event: {
     event: 'string', step: 'number?', stop: 'string?', error: 'string?', tool_id: 'string?', tool_name: 'string?',
-    text: 'string?', is_error: 'boolean?', content: 'array?', session_id: 'string?', cwd: 'string?',
+    text: 'string?', is_error: 'boolean?', content: 'array?', ...SESSION,
     sequence: 'number?', queued: 'boolean?', image_count: 'number?', tool_args_raw: 'string?', tool_preview: 'string?',
     status: 'string?', executed: 'boolean?', result: 'object?', decision: 'string?', source: 'string?',
     stage: 'string?', reason: 'string?', compaction_id: 'string?', message_count: 'number?', token_estimate: 'number?',
@@ -38,12 +40,14 @@ const FIELDS: Record<HostFrame['type'], Record<string, Kind | `${Kind}?`>> = {
   },
   event_intercept: {
     id: 'string', event: 'string', step: 'number?', tool_id: 'string?', tool_name: 'string?', text: 'string?',
-    is_error: 'boolean?', content: 'array?', session_id: 'string?', agent_run_id: 'string?', cwd: 'string?',
-    provider: 'string?', model: 'string?', system_prompt: 'string?',
+    is_error: 'boolean?', content: 'array?', agent_run_id: 'string?', ...SESSION, provider: 'string?',
+    model: 'string?', system_prompt: 'string?',
   },
-  panel_key: { panel_id: 'string', key: 'string', text: 'string?' },
-  panel_resize: { panel_id: 'string', width: 'number', height: 'number' },
-  panel_close: { panel_id: 'string' },
+  panel_key: { panel_id: 'string', key: 'string', text: 'string?', ...SESSION },
+  panel_resize: { panel_id: 'string', width: 'number', height: 'number', ...SESSION },
+  panel_close: { panel_id: 'string', ...SESSION },
+  lease_begin: { id: 'string', session_id: 'string', cwd: 'string?' },
+  lease_end: { id: 'string', session_id: 'string' },
   shutdown: {},
   ping: { id: 'string' },
 };

@@ -4,10 +4,11 @@ import type { CommandOutput } from './responses.js';
 import type { ToolOutput } from './content.js';
 import type { ExtensionFrame, Exposure, GuardedName, KeyName } from './frames.js';
 import { isObject, type JsonObject } from './json.js';
+import { Sessions, type Session } from './sessions.js';
 import type { Verdict } from './verdicts.js';
 
 /** A call under way, as its handler sees it. */
-export interface CommandCall {
+export interface CommandCall extends Session {
   readonly id: string;
   readonly name: string;
   /** Aborted when the host no longer waits: the call was cancelled or took too long, or the host stops. */
@@ -44,10 +45,12 @@ export type EventHandler = (event: never) => unknown;
 export type Guard = (subject: never) => Awaitable<Verdict<never>>;
 
 export interface PanelHandlers {
-  key?: (key: KeyName, text: string) => unknown;
-  resize?: (width: number, height: number) => unknown;
-  close?: () => unknown;
+  key?: (key: KeyName, text: string, sessionId: string) => unknown;
+  resize?: (width: number, height: number, sessionId: string) => unknown;
+  close?: (sessionId: string) => unknown;
 }
+
+export type LeaseHandler = (lease: Session) => unknown;
 
 export interface RegisteredTool {
   readonly options: ToolOptions;
@@ -68,6 +71,8 @@ export class Registry {
   readonly guards = new Map<GuardedName, Guard[]>();
   readonly panels = new Map<string, PanelHandlers>();
   readonly shutdownHooks: (() => unknown)[] = [];
+  readonly leaseHandlers: { begin: LeaseHandler[]; end: LeaseHandler[] } = { begin: [], end: [] };
+  readonly sessions = new Sessions();
 
   addTool(name: string, tool: RegisteredTool): ExtensionFrame {
     requireNew('tool', name, this.tools);
@@ -87,10 +92,10 @@ export class Registry {
     return { type: 'register_command', name, description };
   }
 
-  /** Returns the frame to send; undefined if that event has a handler already. */
-  addListener(event: string, handler: EventHandler): ExtensionFrame | undefined {
+  /** Returns the frame to send; undefined if that event is observed already. Without a handler it is only observed. */
+  addListener(event: string, ...handlers: EventHandler[]): ExtensionFrame | undefined {
     const isNew = !this.events.has(event);
-    this.events.set(event, [...(this.events.get(event) ?? []), handler]);
+    this.events.set(event, [...(this.events.get(event) ?? []), ...handlers]);
     return isNew ? { type: 'subscribe', events: [event] } : undefined;
   }
 

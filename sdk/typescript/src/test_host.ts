@@ -1,5 +1,6 @@
 /** The host's side of a conversation, for tests: sends frames, keeps those of the extension, waits with deadlines. */
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,6 +39,7 @@ export abstract class TestHost {
   readonly #greeting: HostFrame;
   readonly #hostTools: HostOptions['hostTools'];
   readonly #waiters = new Set<Waiter>();
+  readonly #session = new AsyncLocalStorage<{ session_id: string; cwd: string }>();
   #ids = 0;
   #removeFolder: () => void = () => {};
   #ended: Error | undefined;
@@ -81,13 +83,14 @@ export abstract class TestHost {
 
   /** The notes that a user would see now. */
   get notes(): { level: NoteLevel; message: string }[] {
-    const cleared = this.frames.findLastIndex((frame) => frame.type === 'clear_notes');
-    return this.frames.slice(cleared + 1).flatMap((frame) => (frame.type === 'notify' ? [pick(frame)] : []));
+    const shown = this.frames.filter((frame) => this.#isShown(frame));
+    const cleared = shown.findLastIndex((frame) => frame.type === 'clear_notes');
+    return shown.slice(cleared + 1).flatMap((frame) => (frame.type === 'notify' ? [pick(frame)] : []));
   }
 
   /** The prompts that it has submitted. */
   get prompts(): string[] {
-    return this.said('submit').map(({ text }) => text);
+    return this.said('submit').filter((frame) => this.#isShown(frame)).map(({ text }) => text);
   }
 
   get logs(): { level: LogLevel; message: string; fields?: JsonObject }[] {
@@ -96,14 +99,36 @@ export abstract class TestHost {
 
   /** The content that `panel_render` frames have drawn in the panel; undefined before the first. */
   panel(id: string): PanelFields | undefined {
-    const drawn = this.said('panel_render').filter((frame) => frame.panel_id === id);
-    const fields = drawn.map(({ type: _, panel_id: __, ...changed }) => changed);
+    const drawn = this.said('panel_render').filter((frame) => frame.panel_id === id && this.#isShown(frame));
+    const fields = drawn.map(({ type: _, panel_id: __, session_id: ___, ...changed }) => changed);
     return fields.length === 0 ? undefined : Object.assign({}, ...fields);
   }
 
   /** All frames of that type so far. */
   said<Type extends ExtensionFrame['type']>(type: Type): Frame<Type>[] {
     return this.frames.filter((frame): frame is Frame<Type> => frame.type === type);
+  }
+
+  // --- sessions -----------------------------------------------------------------------------------------------
+
+  /**
+   * Sends the frames of `work` as those of one of several runs that share the extension; in it, `notes`, `prompts` and
+   * `panel` leave out those of other sessions.
+   */
+  inSession<T>({ sessionId, cwd = '' }: { sessionId: string; cwd?: string }, work: () => T): T {
+    return this.#session.run({ session_id: sessionId, cwd }, work);
+  }
+
+  /** Leases the extension to one run for `work`: waits for its `lease_ready` before, and ends the lease after it. */
+  async lease<T>({ sessionId, cwd = '' }: { sessionId: string; cwd?: string }, work: () => Promise<T>): Promise<T> {
+    const id = this.#ask((id) => ({ type: 'lease_begin', id, session_id: sessionId, cwd }));
+    await this.#answer('lease_ready', id, 'lease_begin');
+    try {
+      return await work();
+    } finally {
+      this.send({ type: 'lease_end', id, session_id: sessionId });
+      await this.handled();
+    }
   }
 
   // --- requests -----------------------------------------------------------------------------------------------
@@ -114,7 +139,7 @@ export abstract class TestHost {
 
   /** Starts a call and does not wait, so that the test can watch and cancel it. */
   beginTool(name: string, args: JsonObject = {}): Pending<CallOutcome> {
-    const id = this.#ask((id) => ({ type: 'tool_call', id, name, args }));
+    const id = this.#ask((id) => ({ type: 'tool_call', id, name, args, ...this.#session.getStore() }));
     const outcome = this.#answer('tool_result', id, `tool ${name}`).then((frame) => ({
       text: frame.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n'),
       content: frame.content,
@@ -131,7 +156,7 @@ export abstract class TestHost {
   }
 
   beginCommand(name: string, args = ''): Pending<CommandResponse> {
-    const id = this.#ask((id) => ({ type: 'command_invoked', id, name, args }));
+    const id = this.#ask((id) => ({ type: 'command_invoked', id, name, args, ...this.#session.getStore() }));
     const answer = this.#answer('command_response', id, `command ${name}`);
     const outcome = answer.then(({ type: _, id: __, ...said }) => said);
     return { id, outcome, cancel: (reason) => this.#cancel(id, reason) };
@@ -139,7 +164,7 @@ export abstract class TestHost {
 
   /** Asks the guards. The fields are those of the wire: `tool_name`, `tool_args`, `step`, `text`, `content`. */
   async intercept(event: GuardedName, fields: Fields<'event_intercept'> = {}): Promise<Judged> {
-    const id = this.#ask((id) => ({ type: 'event_intercept', id, event, ...fields }));
+    const id = this.#ask((id) => ({ type: 'event_intercept', id, event, ...this.#session.getStore(), ...fields }));
     const said = await this.#answer('event_intercept_response', id, `guard of ${event}`);
     const { block = false, reason, modified_args: args, replace_text: text, modified_result: result } = said;
     const isError = result?.is_error;
@@ -157,22 +182,23 @@ export abstract class TestHost {
 
   /** Sends an event. In-process it resolves when the handlers are done; for a process, when it is sent. */
   async event(event: EventName, fields: Fields<'event'> = {}): Promise<void> {
-    this.send({ type: 'event', event, ...fields });
+    this.send({ type: 'event', event, ...this.#session.getStore(), ...fields });
     await this.handled();
   }
 
   async pressKey(panelId: string, key: KeyName, text?: string): Promise<void> {
-    this.send({ type: 'panel_key', panel_id: panelId, key, ...(text === undefined ? {} : { text }) });
+    const typed = text === undefined ? {} : { text };
+    this.send({ type: 'panel_key', panel_id: panelId, key, ...typed, ...this.#session.getStore() });
     await this.handled();
   }
 
   async resizePanel(panelId: string, width: number, height: number): Promise<void> {
-    this.send({ type: 'panel_resize', panel_id: panelId, width, height });
+    this.send({ type: 'panel_resize', panel_id: panelId, width, height, ...this.#session.getStore() });
     await this.handled();
   }
 
   async closePanel(panelId: string): Promise<void> {
-    this.send({ type: 'panel_close', panel_id: panelId });
+    this.send({ type: 'panel_close', panel_id: panelId, ...this.#session.getStore() });
     await this.handled();
   }
 
@@ -278,7 +304,13 @@ export abstract class TestHost {
     this.send({ type: 'cancel', id, ...(reason === undefined ? {} : { reason }) });
   }
 
-  async #answer<Type extends 'tool_result' | 'command_response' | 'event_intercept_response' | 'pong'>(
+  /** Whether a frame is not about another session than that of the work under way. */
+  #isShown(frame: ExtensionFrame): boolean {
+    const here = this.#session.getStore()?.session_id;
+    return here === undefined || !('session_id' in frame) || frame.session_id === here;
+  }
+
+  async #answer<Type extends 'tool_result' | 'command_response' | 'event_intercept_response' | 'lease_ready' | 'pong'>(
     type: Type,
     id: string,
     what: string,

@@ -4,9 +4,12 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 import { CancelledError, type Call } from './calls.js';
 import type { CalledResult } from './content.js';
+import { stamp } from './current_session.js';
 import type { CalledToolResultFrame, ContentBlock, ExtensionFrame } from './frames.js';
 import type { HostInfo } from './host_info.js';
 import { isObject, type JsonObject } from './json.js';
+
+type CallToolFrame = Extract<ExtensionFrame, { type: 'call_tool' }>;
 
 /** Stands for a guard in `current`. */
 export const GUARD = 'guard';
@@ -39,7 +42,7 @@ export class ToolCalls {
       return await new Promise<CalledResult>((resolve, reject) => {
         this.#open.set(id, { resolve, reject });
         signal?.addEventListener('abort', cancel);
-        send({ type: 'call_tool', id, name, args, ...parent }).catch(reject);
+        send(stamp<CallToolFrame>({ type: 'call_tool', id, name, args, ...parent })).catch(reject);
       });
     } finally {
       this.#open.delete(id);

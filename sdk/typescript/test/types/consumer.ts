@@ -122,3 +122,9 @@ export async function tests(): Promise<void> {
   await host.stop();
   await (await launch('.')).stop();
 }
+
+const kept = ext.sessionState(() => new Map<string, number>());
+same<ReturnType<typeof kept>, Map<string, number>>(true);
+ext.onLeaseBegin(({ sessionId, cwd }) => void kept().set(sessionId, cwd.length)).onLeaseEnd(async () => {});
+ext.interceptToolCall(({ sessionId, toolName }) => (sessionId === toolName ? block('no') : allow()));
+ext.onPanelKey('p', (key, typed, sessionId) => ext.notify('info', sessionId));

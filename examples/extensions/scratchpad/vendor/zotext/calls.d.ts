@@ -11,7 +11,8 @@ export declare class Call {
     constructor(id: string, refused: (message: string) => Answer, send: (answer: Answer) => void);
     get signal(): AbortSignal;
     get isAnswered(): boolean;
-    cancel(reason: string): void;
+    /** Listeners of the signal run as a part of the call: their notes are for its session. */
+    readonly cancel: (reason: string) => void;
     /** Sends the first answer and drops later ones. If JSON cannot hold it, an error that says so is sent instead. */
     answer(answer: Answer): void;
     refuse(message: string): void;

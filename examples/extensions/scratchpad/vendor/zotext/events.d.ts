@@ -1,6 +1,7 @@
 /** Events and questions of the host, as handlers and guards get them. */
 import type { ContentBlock, EventFrame, EventInterceptFrame, Outcome } from './frames.js';
 import type { JsonObject } from './json.js';
+import type { Session } from './sessions.js';
 /** A call of a tool by the model. */
 export interface ToolCalled {
     toolId: string;
@@ -15,11 +16,9 @@ export interface ToolAnswered {
     content: ContentBlock[];
 }
 /** The model is about to get its first request. `systemPrompt` is whole, as earlier guards have left it. */
-export interface AgentStart {
-    sessionId: string;
+export interface AgentStart extends Session {
     /** Id of this round of questions, the same for all guards. */
     agentRunId: string;
-    cwd: string;
     provider: string;
     model: string;
     systemPrompt: string;
@@ -107,10 +106,8 @@ export interface Events {
 /** `sequence` is the number of the event among all events of the host, also those without a handler. */
 export type Event<Name extends keyof Events> = {
     event: Name;
-    sessionId: string;
-    cwd: string;
     sequence: number;
-} & Events[Name];
+} & Session & Events[Name];
 /** The value that a handler of `on` gets. Missing fields are empty. */
 export declare function toEvent(frame: EventFrame): object;
 /** The value that a guard gets. Missing fields are empty. */

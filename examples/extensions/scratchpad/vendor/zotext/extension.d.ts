@@ -6,8 +6,9 @@ import type { AgentStart, Event, Events, ToolAnswered, ToolCalled } from './even
 import type { HostInfo } from './host_info.js';
 import { type JsonObject } from './json.js';
 import { type RunOptions } from './process.js';
-import { type CommandHandler, type ToolHandler, type ToolOptions } from './registry.js';
+import { type CommandHandler, type LeaseHandler, type ToolHandler, type ToolOptions } from './registry.js';
 import type { ObjectSchema } from './schema.js';
+import type { Session } from './sessions.js';
 import type { Verdict } from './verdicts.js';
 type Awaitable<T> = T | Promise<T>;
 export interface ExtensionOptions {
@@ -39,34 +40,47 @@ export declare class Extension {
     /** Calls the handler after an event. All handlers run one after another, in the order of the events. */
     on<Name extends keyof Events>(event: Name, handler: (event: Event<Name>) => unknown): this;
     /** Judges each call of a tool: `allow()`, `block(reason)` or `rewrite({...})` with other arguments. */
-    interceptToolCall(guard: (call: ToolCalled) => Awaitable<Verdict<JsonObject>>): this;
+    interceptToolCall(guard: (call: ToolCalled & Session) => Awaitable<Verdict<JsonObject>>): this;
     /** Judges each turn before it begins: `allow()` or `block(reason)`. */
     interceptTurnStart(guard: (turn: {
         step: number;
-    }) => Awaitable<Verdict>): this;
+    } & Session) => Awaitable<Verdict>): this;
     /** Judges a message of the model before it is shown: `allow()`, `block(reason)` or `rewrite(text)`. */
     interceptAssistantMessage(guard: (message: {
         text: string;
-    }) => Awaitable<Verdict<string>>): this;
+    } & Session) => Awaitable<Verdict<string>>): this;
     /** Judges a prompt of the user: `allow()`, `block(reason)` or `rewrite(text)`. */
     interceptUserPrompt(guard: (prompt: {
         text: string;
-    }) => Awaitable<Verdict<string>>): this;
+    } & Session) => Awaitable<Verdict<string>>): this;
     /** Judges the result of a tool before the model sees it: `allow()`, `block(reason)` or `rewrite(output)`. */
-    interceptToolResult(guard: (result: ToolAnswered) => Awaitable<Verdict<string | ContentBlock[] | Exclude<ToolOutput, void>>>): this;
+    interceptToolResult(guard: (result: ToolAnswered & Session) => Awaitable<Verdict<string | ContentBlock[] | Exclude<ToolOutput, void>>>): this;
     /**
      * Asks before the first request to the model, and again when the model or the session changes. The guard returns the
      * whole new system prompt ('' removes it), or nothing. One that fails leaves the prompt as it is.
      */
     interceptBeforeAgentStart(guard: (start: AgentStart) => Awaitable<string | null | undefined | void>): this;
     /** Calls the handler for each key that is pressed in the panel, in order. A typed character is in `text`. */
-    onPanelKey(panelId: string, handler: (key: KeyName, text: string) => unknown): this;
+    onPanelKey(panelId: string, handler: (key: KeyName, text: string, sessionId: string) => unknown): this;
     /** Calls the handler when the size of the panel changes: columns and lines. */
-    onPanelResize(panelId: string, handler: (width: number, height: number) => unknown): this;
+    onPanelResize(panelId: string, handler: (width: number, height: number, sessionId: string) => unknown): this;
     /** Calls the handler when the user has closed the panel. */
-    onPanelClose(panelId: string, handler: () => unknown): this;
+    onPanelClose(panelId: string, handler: (sessionId: string) => unknown): this;
     /** Runs the hook before the process ends, in order of registration. All hooks together have half a second. */
     onShutdown(hook: () => unknown): this;
+    /**
+     * Keeps a state for each session, made when a handler first asks for it and dropped at the end of the session:
+     * `const notes = ext.sessionState(() => [])`, and in a handler `notes().push(text)`. The returned function throws
+     * outside of handlers and of all that they have started.
+     */
+    sessionState<T>(make: () => T): () => T;
+    /**
+     * Calls the handler when the next run gets this process for itself. The run begins when the handler is done, and waits
+     * 2 seconds for that. If it throws, the host ends the process. Before `run` only, like `onLeaseEnd`.
+     */
+    onLeaseBegin(handler: LeaseHandler): this;
+    /** Calls the handler when all others of a run that had this process for itself have ended: it forgets the run. */
+    onLeaseEnd(handler: LeaseHandler): this;
     /** Shows the user a note. */
     notify(level: NoteLevel, message: string): Promise<void>;
     /** Removes the notes of this extension. */

@@ -30,7 +30,7 @@ export type NoteLevel = 'info' | 'success' | 'warn' | 'error';
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 /** Keys of a panel. A typed character is a `rune`; `text` has it. */
 export type KeyName = 'up' | 'down' | 'left' | 'right' | 'enter' | 'esc' | 'tab' | 'backspace' | 'delete' | 'home' | 'end' | 'pageup' | 'pagedown' | 'rune' | 'unknown';
-interface EventFields {
+interface EventFields extends OfSession {
     event: string;
     step?: number;
     stop?: string;
@@ -45,8 +45,6 @@ interface EventFields {
     reason?: string;
     error_context?: 'model_call' | 'tool_execution' | 'system' | 'user_input';
     recoverable?: boolean;
-    session_id?: string;
-    cwd?: string;
     origin_extension?: string;
     agent_run_id?: string;
     provider?: string;
@@ -65,13 +63,18 @@ export interface HelloAckFrame {
     capabilities?: string[];
     features?: string[];
 }
-export interface CommandInvokedFrame {
+/** The session of a run, and its folder, in a process that several runs share. */
+interface OfSession {
+    session_id?: string;
+    cwd?: string;
+}
+export interface CommandInvokedFrame extends OfSession {
     type: 'command_invoked';
     id: string;
     name: string;
     args?: string;
 }
-export interface ToolCallFrame {
+export interface ToolCallFrame extends OfSession {
     type: 'tool_call';
     id: string;
     name: string;
@@ -121,21 +124,32 @@ export interface EventInterceptFrame extends EventFields {
     type: 'event_intercept';
     id: string;
 }
-export interface PanelKeyFrame {
+export interface PanelKeyFrame extends OfSession {
     type: 'panel_key';
     panel_id: string;
     key: KeyName;
     text?: string;
 }
-export interface PanelResizeFrame {
+export interface PanelResizeFrame extends OfSession {
     type: 'panel_resize';
     panel_id: string;
     width: number;
     height: number;
 }
-export interface PanelCloseFrame {
+export interface PanelCloseFrame extends OfSession {
     type: 'panel_close';
     panel_id: string;
+}
+/** From now on the extension serves this session alone; answered by `lease_ready`. */
+export interface LeaseBeginFrame extends OfSession {
+    type: 'lease_begin';
+    id: string;
+    session_id: string;
+}
+export interface LeaseEndFrame extends OfSession {
+    type: 'lease_end';
+    id: string;
+    session_id: string;
 }
 export interface ShutdownFrame {
     type: 'shutdown';
@@ -145,7 +159,7 @@ export interface PingFrame {
     id: string;
 }
 /** Frames of a host. */
-export type HostFrame = HelloAckFrame | CommandInvokedFrame | ToolCallFrame | CancelFrame | ToolCancelFrame | CalledToolResultFrame | EventFrame | EventInterceptFrame | PanelKeyFrame | PanelResizeFrame | PanelCloseFrame | ShutdownFrame | PingFrame;
+export type HostFrame = HelloAckFrame | CommandInvokedFrame | ToolCallFrame | CancelFrame | ToolCancelFrame | CalledToolResultFrame | EventFrame | EventInterceptFrame | PanelKeyFrame | PanelResizeFrame | PanelCloseFrame | LeaseBeginFrame | LeaseEndFrame | ShutdownFrame | PingFrame;
 export interface ToolResultFrame {
     type: 'tool_result';
     id: string;
@@ -191,6 +205,7 @@ export type ExtensionFrame = {
     name: string;
     version?: string;
     capabilities?: string[];
+    features?: string[];
 } | {
     type: 'register_command';
     name: string;
@@ -224,8 +239,10 @@ export type ExtensionFrame = {
     type: 'notify';
     level: NoteLevel;
     message: string;
+    session_id?: string;
 } | {
     type: 'clear_notes';
+    session_id?: string;
 } | {
     type: 'log';
     message: string;
@@ -234,12 +251,14 @@ export type ExtensionFrame = {
 } | {
     type: 'submit';
     text: string;
+    session_id?: string;
 } | {
     type: 'call_tool';
     id: string;
     name: string;
     args: JsonObject;
     parent_id?: string;
+    session_id?: string;
 } | {
     type: 'call_tool_cancel';
     id: string;
@@ -248,12 +267,18 @@ export type ExtensionFrame = {
     panel: PanelFields & {
         id: string;
     };
+    session_id?: string;
 } | ({
     type: 'panel_render';
     panel_id: string;
+    session_id?: string;
 } & PanelFields) | {
     type: 'panel_close';
     panel_id: string;
+    session_id?: string;
+} | {
+    type: 'lease_ready';
+    id: string;
 } | {
     type: 'shutdown_ack';
 } | {

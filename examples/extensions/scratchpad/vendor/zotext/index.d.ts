@@ -11,4 +11,5 @@ export type { HostInfo } from './host_info.js';
 export type { Json, JsonObject } from './json.js';
 export type { CommandCall, CommandHandler, ToolCall, ToolHandler, ToolOptions } from './registry.js';
 export type { RunOptions } from './process.js';
+export type { Session } from './sessions.js';
 export type { ContentBlock, EventName, Exposure, ExtensionFrame, GuardedName, HostFrame, ImageBlock, KeyName, LogLevel, NoteLevel, Outcome, PanelFields, TextBlock, } from './frames.js';

@@ -3,9 +3,10 @@ import type { CommandOutput } from './responses.js';
 import type { ToolOutput } from './content.js';
 import type { ExtensionFrame, Exposure, GuardedName, KeyName } from './frames.js';
 import { type JsonObject } from './json.js';
+import { Sessions, type Session } from './sessions.js';
 import type { Verdict } from './verdicts.js';
 /** A call under way, as its handler sees it. */
-export interface CommandCall {
+export interface CommandCall extends Session {
     readonly id: string;
     readonly name: string;
     /** Aborted when the host no longer waits: the call was cancelled or took too long, or the host stops. */
@@ -38,10 +39,11 @@ export type CommandHandler = (args: string, call: CommandCall) => Awaitable<Comm
 export type EventHandler = (event: never) => unknown;
 export type Guard = (subject: never) => Awaitable<Verdict<never>>;
 export interface PanelHandlers {
-    key?: (key: KeyName, text: string) => unknown;
-    resize?: (width: number, height: number) => unknown;
-    close?: () => unknown;
+    key?: (key: KeyName, text: string, sessionId: string) => unknown;
+    resize?: (width: number, height: number, sessionId: string) => unknown;
+    close?: (sessionId: string) => unknown;
 }
+export type LeaseHandler = (lease: Session) => unknown;
 export interface RegisteredTool {
     readonly options: ToolOptions;
     readonly schema: JsonObject;
@@ -59,10 +61,15 @@ export declare class Registry {
     readonly guards: Map<GuardedName, Guard[]>;
     readonly panels: Map<string, PanelHandlers>;
     readonly shutdownHooks: (() => unknown)[];
+    readonly leaseHandlers: {
+        begin: LeaseHandler[];
+        end: LeaseHandler[];
+    };
+    readonly sessions: Sessions;
     addTool(name: string, tool: RegisteredTool): ExtensionFrame;
     addCommand(name: string, description: string, handler: CommandHandler): ExtensionFrame;
-    /** Returns the frame to send; undefined if that event has a handler already. */
-    addListener(event: string, handler: EventHandler): ExtensionFrame | undefined;
+    /** Returns the frame to send; undefined if that event is observed already. Without a handler it is only observed. */
+    addListener(event: string, ...handlers: EventHandler[]): ExtensionFrame | undefined;
     addGuard(event: GuardedName, guard: Guard): ExtensionFrame | undefined;
     addPanelHandlers(id: string, handlers: PanelHandlers): void;
     /** The frames of all registrations so far. */

@@ -42,6 +42,19 @@ export declare abstract class TestHost {
     panel(id: string): PanelFields | undefined;
     /** All frames of that type so far. */
     said<Type extends ExtensionFrame['type']>(type: Type): Frame<Type>[];
+    /**
+     * Sends the frames of `work` as those of one of several runs that share the extension; in it, `notes`, `prompts` and
+     * `panel` leave out those of other sessions.
+     */
+    inSession<T>({ sessionId, cwd }: {
+        sessionId: string;
+        cwd?: string;
+    }, work: () => T): T;
+    /** Leases the extension to one run for `work`: waits for its `lease_ready` before, and ends the lease after it. */
+    lease<T>({ sessionId, cwd }: {
+        sessionId: string;
+        cwd?: string;
+    }, work: () => Promise<T>): Promise<T>;
     callTool(name: string, args?: JsonObject): Promise<CallOutcome>;
     /** Starts a call and does not wait, so that the test can watch and cancel it. */
     beginTool(name: string, args?: JsonObject): Pending<CallOutcome>;

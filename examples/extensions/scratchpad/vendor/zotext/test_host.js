@@ -1,4 +1,5 @@
 /** The host's side of a conversation, for tests: sends frames, keeps those of the extension, waits with deadlines. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,6 +22,7 @@ export class TestHost {
     #greeting;
     #hostTools;
     #waiters = new Set();
+    #session = new AsyncLocalStorage();
     #ids = 0;
     #removeFolder = () => { };
     #ended;
@@ -54,25 +56,46 @@ export class TestHost {
     }
     /** The notes that a user would see now. */
     get notes() {
-        const cleared = this.frames.findLastIndex((frame) => frame.type === 'clear_notes');
-        return this.frames.slice(cleared + 1).flatMap((frame) => (frame.type === 'notify' ? [pick(frame)] : []));
+        const shown = this.frames.filter((frame) => this.#isShown(frame));
+        const cleared = shown.findLastIndex((frame) => frame.type === 'clear_notes');
+        return shown.slice(cleared + 1).flatMap((frame) => (frame.type === 'notify' ? [pick(frame)] : []));
     }
     /** The prompts that it has submitted. */
     get prompts() {
-        return this.said('submit').map(({ text }) => text);
+        return this.said('submit').filter((frame) => this.#isShown(frame)).map(({ text }) => text);
     }
     get logs() {
         return this.said('log').map(({ type: _, ...line }) => ({ level: 'info', ...line }));
     }
     /** The content that `panel_render` frames have drawn in the panel; undefined before the first. */
     panel(id) {
-        const drawn = this.said('panel_render').filter((frame) => frame.panel_id === id);
-        const fields = drawn.map(({ type: _, panel_id: __, ...changed }) => changed);
+        const drawn = this.said('panel_render').filter((frame) => frame.panel_id === id && this.#isShown(frame));
+        const fields = drawn.map(({ type: _, panel_id: __, session_id: ___, ...changed }) => changed);
         return fields.length === 0 ? undefined : Object.assign({}, ...fields);
     }
     /** All frames of that type so far. */
     said(type) {
         return this.frames.filter((frame) => frame.type === type);
+    }
+    // --- sessions -----------------------------------------------------------------------------------------------
+    /**
+     * Sends the frames of `work` as those of one of several runs that share the extension; in it, `notes`, `prompts` and
+     * `panel` leave out those of other sessions.
+     */
+    inSession({ sessionId, cwd = '' }, work) {
+        return this.#session.run({ session_id: sessionId, cwd }, work);
+    }
+    /** Leases the extension to one run for `work`: waits for its `lease_ready` before, and ends the lease after it. */
+    async lease({ sessionId, cwd = '' }, work) {
+        const id = this.#ask((id) => ({ type: 'lease_begin', id, session_id: sessionId, cwd }));
+        await this.#answer('lease_ready', id, 'lease_begin');
+        try {
+            return await work();
+        }
+        finally {
+            this.send({ type: 'lease_end', id, session_id: sessionId });
+            await this.handled();
+        }
     }
     // --- requests -----------------------------------------------------------------------------------------------
     async callTool(name, args = {}) {
@@ -80,7 +103,7 @@ export class TestHost {
     }
     /** Starts a call and does not wait, so that the test can watch and cancel it. */
     beginTool(name, args = {}) {
-        const id = this.#ask((id) => ({ type: 'tool_call', id, name, args }));
+        const id = this.#ask((id) => ({ type: 'tool_call', id, name, args, ...this.#session.getStore() }));
         const outcome = this.#answer('tool_result', id, `tool ${name}`).then((frame) => ({
             text: frame.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n'),
             content: frame.content,
@@ -95,14 +118,14 @@ export class TestHost {
         return this.beginCommand(name, args).outcome;
     }
     beginCommand(name, args = '') {
-        const id = this.#ask((id) => ({ type: 'command_invoked', id, name, args }));
+        const id = this.#ask((id) => ({ type: 'command_invoked', id, name, args, ...this.#session.getStore() }));
         const answer = this.#answer('command_response', id, `command ${name}`);
         const outcome = answer.then(({ type: _, id: __, ...said }) => said);
         return { id, outcome, cancel: (reason) => this.#cancel(id, reason) };
     }
     /** Asks the guards. The fields are those of the wire: `tool_name`, `tool_args`, `step`, `text`, `content`. */
     async intercept(event, fields = {}) {
-        const id = this.#ask((id) => ({ type: 'event_intercept', id, event, ...fields }));
+        const id = this.#ask((id) => ({ type: 'event_intercept', id, event, ...this.#session.getStore(), ...fields }));
         const said = await this.#answer('event_intercept_response', id, `guard of ${event}`);
         const { block = false, reason, modified_args: args, replace_text: text, modified_result: result } = said;
         const isError = result?.is_error;
@@ -119,19 +142,20 @@ export class TestHost {
     }
     /** Sends an event. In-process it resolves when the handlers are done; for a process, when it is sent. */
     async event(event, fields = {}) {
-        this.send({ type: 'event', event, ...fields });
+        this.send({ type: 'event', event, ...this.#session.getStore(), ...fields });
         await this.handled();
     }
     async pressKey(panelId, key, text) {
-        this.send({ type: 'panel_key', panel_id: panelId, key, ...(text === undefined ? {} : { text }) });
+        const typed = text === undefined ? {} : { text };
+        this.send({ type: 'panel_key', panel_id: panelId, key, ...typed, ...this.#session.getStore() });
         await this.handled();
     }
     async resizePanel(panelId, width, height) {
-        this.send({ type: 'panel_resize', panel_id: panelId, width, height });
+        this.send({ type: 'panel_resize', panel_id: panelId, width, height, ...this.#session.getStore() });
         await this.handled();
     }
     async closePanel(panelId) {
-        this.send({ type: 'panel_close', panel_id: panelId });
+        this.send({ type: 'panel_close', panel_id: panelId, ...this.#session.getStore() });
         await this.handled();
     }
     /** Resolves when it has answered a ping: then it has read all earlier frames. */
@@ -231,6 +255,11 @@ export class TestHost {
     }
     #cancel(id, reason) {
         this.send({ type: 'cancel', id, ...(reason === undefined ? {} : { reason }) });
+    }
+    /** Whether a frame is not about another session than that of the work under way. */
+    #isShown(frame) {
+        const here = this.#session.getStore()?.session_id;
+        return here === undefined || !('session_id' in frame) || frame.session_id === here;
     }
     async #answer(type, id, what) {
         const matches = (frame) => frame.type === type && 'id' in frame && frame.id === id;

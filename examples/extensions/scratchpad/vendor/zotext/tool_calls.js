@@ -1,6 +1,7 @@
 /** Calls of tools that the host carries out for this extension. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { CancelledError } from './calls.js';
+import { stamp } from './current_session.js';
 import { isObject } from './json.js';
 /** Stands for a guard in `current`. */
 export const GUARD = 'guard';
@@ -29,7 +30,7 @@ export class ToolCalls {
             return await new Promise((resolve, reject) => {
                 this.#open.set(id, { resolve, reject });
                 signal?.addEventListener('abort', cancel);
-                send({ type: 'call_tool', id, name, args, ...parent }).catch(reject);
+                send(stamp({ type: 'call_tool', id, name, args, ...parent })).catch(reject);
             });
         }
         finally {

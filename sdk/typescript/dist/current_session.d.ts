@@ -1,0 +1,9 @@
+/** The session of the code that runs now, and the mark of it on frames. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Session } from './sessions.js';
+/** The session whose handler runs here, with all that it has started. */
+export declare const currentSession: AsyncLocalStorage<Session | undefined>;
+/** The frame of an extension with the session of the handler that sends it, if the host has named one. */
+export declare function stamp<Frame extends {
+    session_id?: string;
+}>(frame: Frame): Frame;
