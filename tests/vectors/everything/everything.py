@@ -33,9 +33,17 @@ PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjC
 held = {}
 called = {}
 """The calls of tools that wait for others, by the id of the `call_tool`."""
+TO_A_SESSION = {"notify", "clear_notes", "submit", "call_tool", "open_panel", "panel_render", "panel_close"}
+ANSWERS = {"tool_result", "tool_progress", "command_response", "event_intercept_response"}
+NAMED_IN_ANSWERS = "second"
+"""The session that answers name, too, as they may."""
+here = ""
+"""The session of the frame that is handled."""
 
 
 def send(kind, **fields):
+    if here and (kind in TO_A_SESSION or (kind in ANSWERS and here == NAMED_IN_ANSWERS)):
+        fields["session_id"] = here
     print(json.dumps({"type": kind, **fields}, ensure_ascii=False), flush=True)
 
 
@@ -51,7 +59,7 @@ def greet():
     capabilities = [
         "tools", "commands", "events", "panels", "cancel", "tool_cancel", "call_tool", "submit", "ping"
     ]  # fmt: skip
-    send("hello", name="everything", version="1.0.0", capabilities=capabilities)
+    send("hello", name="everything", version="1.0.0", capabilities=capabilities, features=["leases"])
     words = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
     send("register_tool", name="echo", description="Say it again.", schema=words, read_only=True, timeout_s=20)
     send("register_tool", name="look", description="A picture.", idempotent=True, retry=True)
@@ -68,6 +76,7 @@ def greet():
     for name in RESPONSES:
         send("register_command", name=name, description=f"Answers with {name}.")
     send("register_command", name="more")
+    send("register_command", name="tell", description="Says something to its session, and takes it back.")
     send("register_command", name="unasked", description="Sends what may come at any time.")
     send("subscribe", events=EVENTS)
     send("subscribe", intercept=["user_prompt", "turn_start", "assistant_message", "tool_call", "tool_result"])
@@ -114,6 +123,10 @@ def command(frame):
         send("notify", level="warn", message="everything")
         send("notify", level="error", message="there")
         send("notify", message="is")
+        send("clear_notes")
+        send("command_response", id=frame["id"], action="noop")
+    elif name == "tell":
+        send("notify", level="info", message=f"in {frame['cwd']}")
         send("clear_notes")
         send("command_response", id=frame["id"], action="noop")
     elif name == "unasked":
@@ -197,14 +210,17 @@ HANDLERS = {
     "panel_key": key,
     "panel_resize": resize,
     "panel_close": lambda frame: send("log", message=f"the user closed {frame['panel_id']}"),
+    "lease_begin": lambda frame: send("lease_ready", id=frame["id"]),
     "ping": lambda frame: send("pong", id=frame["id"]),
 }
 
 
 def main():
+    global here
     greet()
     for line in sys.stdin.buffer:
         frame = json.loads(line)
+        here = frame.get("session_id") or ""
         if frame["type"] == "shutdown":
             send("shutdown_ack")
             break

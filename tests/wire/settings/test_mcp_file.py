@@ -30,7 +30,8 @@ def test_a_file_with_all_fields() -> None:
             "env": {"A": "${env:B}", "PORT": 8080}, "cwd": "${workspaceFolder}/sub", "timeout": 90000,
             "startup_timeout_sec": 20, "includeTools": ["a"], "exclude_tools": ["b"], "required": true,
             "limits": {"rss_mb": 100}, "restart": {"max": 2}, "timeouts": {"ready": 4}, "instructions": false,
-            "env_policy": "inherit", "description": "One."}},
+            "env_policy": "inherit", "description": "One.", "sessions": "shared", "start": "lazy",
+            "idle_stop_s": 60}},
         "servers": {"two": {"command": "y"},},
         }"""
     )
@@ -43,8 +44,8 @@ def test_a_file_with_all_fields() -> None:
     assert one.manifest_fields == {
         "name": "one", "exec": "${BIN:-node}", "args": ("s.js", "${TOKEN}"), "env": ("BIN", "TOKEN", "B"),
         "env_policy": "inherit", "timeouts": {"tool_call": 90.0, "hello": 20, "ready": 4}, "limits": {"rss_mb": 100},
-        "restart": {"max": 2}, "required": True, "description": "One.", "sessions": "private", "start": "eager",
-        "idle_stop_s": None,
+        "restart": {"max": 2}, "required": True, "description": "One.", "sessions": "shared", "start": "lazy",
+        "idle_stop_s": 60,
     }  # fmt: skip
     msgspec.convert(one.manifest_fields, Manifest)
     assert one.server.include_tools == ("a",)
