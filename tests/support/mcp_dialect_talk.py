@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from wire import frames
-from wire.dialects.base import HostInfo, Setup
+from wire.dialects.base import HostInfo, RunSession, Setup
 from wire.dialects.mcp.dialect import DIALECT
 from wire.dialects.mcp.lists.server_lists import PAUSE_S
 from wire.framing import Oversize
@@ -107,8 +107,10 @@ class Talk:
         self.messages += messages
         return list(messages)
 
-    def call(self, call_id: str, name: str = "mcp__desk__t", args: bytes = b"{}") -> dict[str, Any]:
-        (sent,) = self.keep(self.session.call(call_id, name, args))
+    def call(
+        self, call_id: str, name: str = "mcp__desk__t", args: bytes = b"{}", run: RunSession | None = None
+    ) -> dict[str, Any]:
+        (sent,) = self.keep(self.session.call(call_id, name, args, "", run))
         return sent
 
 

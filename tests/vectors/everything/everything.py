@@ -37,13 +37,14 @@ TO_A_SESSION = {"notify", "clear_notes", "submit", "call_tool", "open_panel", "p
 ANSWERS = {"tool_result", "tool_progress", "command_response", "event_intercept_response"}
 NAMED_IN_ANSWERS = "second"
 """The session that answers name, too, as they may."""
-here = ""
+now = {"session": ""}
 """The session of the frame that is handled."""
 
 
 def send(kind, **fields):
-    if here and (kind in TO_A_SESSION or (kind in ANSWERS and here == NAMED_IN_ANSWERS)):
-        fields["session_id"] = here
+    session = now["session"]
+    if session and (kind in TO_A_SESSION or (kind in ANSWERS and session == NAMED_IN_ANSWERS)):
+        fields["session_id"] = session
     print(json.dumps({"type": kind, **fields}, ensure_ascii=False), flush=True)
 
 
@@ -216,11 +217,10 @@ HANDLERS = {
 
 
 def main():
-    global here
     greet()
     for line in sys.stdin.buffer:
         frame = json.loads(line)
-        here = frame.get("session_id") or ""
+        now["session"] = frame.get("session_id") or ""
         if frame["type"] == "shutdown":
             send("shutdown_ack")
             break

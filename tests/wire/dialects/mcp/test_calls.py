@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.mcp_dialect_talk import Talk, dumped, opened, text_result, tool
 from wire import frames
-from wire.dialects.base import Remarked, UnsendableError
+from wire.dialects.base import Remarked, RunSession, UnsendableError
 from wire.dialects.mcp.call_answers import plain_answer
 from wire.dialects.mcp.session import ARGS_LIMIT, ROUNDS
 
@@ -254,6 +254,30 @@ def test_events_and_panels_are_not_for_servers():
     session = opened().session
     event = frames.Event("turn_start")
     assert session.tell(event) == session.ask("7", event) == session.panel(frames.PanelClosed("p")) == b""
+
+
+# --- sessions -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("modern", [False, True])
+def test_a_call_of_one_of_several_runs_names_its_session_and_folder(modern: bool):
+    talk = opened(modern=modern)
+    about = {"zot/sessionId": 's"1', "zot/cwd": "/of/ü"}
+    run = RunSession('s"1', "/of/ü")
+    called = talk.call("7", run=run)
+    assert called["params"]["_meta"].items() >= {**about, "progressToken": called["id"]}.items()
+    (asked,) = talk.keep(talk.session.invoke("8", "mcp__desk__p", "who=me", run))
+    assert asked["params"]["_meta"].items() >= {**about, "progressToken": asked["id"]}.items()
+    for sent in (talk.call("9"), *talk.keep(talk.session.invoke("10", "mcp__desk__p", "who=me"))):
+        assert not about.keys() & sent["params"]["_meta"].keys(), "a server of one run is told nothing of it"
+
+
+def test_each_round_of_a_call_names_its_session():
+    talk = opened(modern=True)
+    sent = talk.call("7", run=RunSession("s1", "/of/1"))
+    assert answered(talk, sent, result=again("x")) == []
+    assert talk.sent[-1]["params"]["requestState"] == "x"
+    assert talk.sent[-1]["params"]["_meta"].items() >= {"zot/sessionId": "s1", "zot/cwd": "/of/1"}.items()
 
 
 # --- rounds -------------------------------------------------------------------------------------------------
