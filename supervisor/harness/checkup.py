@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from supervisor.discovery.kind import COPILOT
 from supervisor.harness.recorded_process import HandshakePhase
+from supervisor.harness.session_trial import LONGEST_S, SessionPlayer
 from supervisor.process.child import SpawnError
 from supervisor.process.stop_policy import StopStage
 from wire import frames
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from supervisor.discovery.found_extension import FoundExtension
     from supervisor.harness.harness import Harness
     from supervisor.harness.recorded_process import RecordedLine, RecordedProcess
+    from supervisor.harness.session_trial import SessionTrial
     from supervisor.process.child import ExitStatus
     from supervisor.process.teardown import Teardown
 
@@ -91,6 +94,8 @@ class CheckupResult:
     force: Force = Force.ASKING
     left: int = 0
     """Number of processes that the extension started and that still lived at its end."""
+    sessions: SessionTrial | None = None
+    """The trial of an extension that says that it serves several runs; None for another, and if it was not ready."""
     missing_env: tuple[str, ...] = ()
     """Variables that the manifest asks for and this environment does not have."""
 
@@ -134,6 +139,7 @@ def _limit(found: Sequence[FoundExtension]) -> float:
         (each.manifest.timeouts.hello or each.default_hello_s)
         + each.manifest.timeouts.ready
         + find_dialect(each.manifest.dialect).term_s
+        + LONGEST_S * (each.manifest.sessions != "private")
         + 10.0
         for each in found
     )
@@ -142,6 +148,7 @@ def _limit(found: Sequence[FoundExtension]) -> float:
 class _CheckupState(Enum):
     GREETING = "greeting"
     LISTENING = "listening"
+    PLAYING = "playing two sessions"
     ENDING = "ending"
     OVER = "over"
 
@@ -152,6 +159,7 @@ class _Checkup:
         self._harness = harness
         self._state = _CheckupState.GREETING
         self._teardown: Teardown
+        self._player: SessionPlayer | None = None
         try:
             self._process = harness.start(result.found, on_exit=self._on_exit)
         except SpawnError as error:
@@ -168,12 +176,27 @@ class _Checkup:
             if self._process.phase.is_over:
                 self._state = _CheckupState.LISTENING
                 listen_s = 0.0 if self._process.phase is HandshakePhase.FAILED else LISTEN_S
-                self._harness.loop.call_later(listen_s, self._stop)
+                self._harness.loop.call_later(listen_s, self._play)
+        elif self._state is _CheckupState.PLAYING:
+            assert self._player is not None
+            if self._player.advance():
+                self._stop()
         elif self._state is _CheckupState.ENDING:
             self._teardown.hurry()
 
     def _on_exit(self, _status: ExitStatus) -> None:
         self.result.left = len(self._harness.left_by(self._process))
+
+    def _play(self) -> None:
+        """Plays two sessions if the manifest says that it serves several; else ends the process."""
+        process, found = self._process, self.result.found
+        is_ready = process.is_running and not process.is_mute and process.phase is not HandshakePhase.FAILED
+        if not is_ready or found.manifest.sessions == "private" or found.manifest.dialect == COPILOT:
+            self._stop()
+            return
+        self._player = SessionPlayer(self._harness, process)
+        self.result.sessions = self._player.trial
+        self._state = _CheckupState.PLAYING
 
     def _stop(self) -> None:
         self._state = _CheckupState.ENDING

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from supervisor.discovery.kind import COPILOT
 from supervisor.harness.checkup import Force
 from supervisor.harness.recorded_process import HandshakePhase
+from supervisor.harness.session_evidence import judge_leases, judge_sessions
 from supervisor.process.stop_policy import Patience
 from supervisor.registry.definition_size import size_warning
 from wire.dialects.table import ZOT, find_dialect
@@ -91,6 +92,7 @@ def judge(result: CheckupResult) -> list[Finding]:
         *judge_remark(result.found),
         *_start(result),
         *_registrations(result),
+        *_sessions(result),
         *_stdout(result),
         *_end(result),
         *_environment(result),
@@ -205,6 +207,17 @@ def _registrations(result: CheckupResult) -> Iterator[Finding]:
     if result.unknown_frames:
         message = f"frames that no host knows: {_first_of(result.unknown_frames)}; they are ignored"
         yield Finding(FindingLevel.WARN, "frames", message, "zot ext schema lists the frames that there are")
+
+
+def _sessions(result: CheckupResult) -> Iterator[Finding]:
+    """The evidence of two sessions, or of two leases."""
+    if (trial := result.sessions) is None:
+        return
+    found = result.found
+    is_leased = found.manifest.sessions == "leased"
+    for each in judge_leases(trial) if is_leased else judge_sessions(trial, found.working_folder):
+        level = FindingLevel.WARN if each.is_fault else FindingLevel.OK
+        yield Finding(level, "leases" if is_leased else "sessions", each.message, each.advice, lines=each.lines)
 
 
 def _size(result: CheckupResult) -> Iterator[Finding]:
