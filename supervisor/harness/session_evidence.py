@@ -47,7 +47,7 @@ def judge_sessions(trial: SessionTrial, own_folder: str) -> Iterator[Evidence]:
 
 
 def _fault(call: TriedCall, trial: SessionTrial, own_folder: str) -> str:
-    """What an answer shows of a confusion; "" if it shows none."""
+    """The confusion that an answer shows; "" if it shows none."""
     own, text = call.session, call.text
     (other,) = (session for session in trial.sessions if session is not own)
     if call.result is not None and call.result.session_id not in (None, own.about.id):

@@ -9,6 +9,7 @@ import signal
 import pytest
 
 from tests.support.zot_process import Zot
+from zotext.testing import spawn
 
 
 @pytest.fixture
@@ -113,6 +114,28 @@ def test_sessions_do_not_lose_what_others_add(start, tmp_path):
     assert sorted(answers) == sorted(f"added {number}" for number in range(1, 21))
     assert len(json.loads((tmp_path / "todos.json").read_text())) == 20
     assert sorted(path.name for path in tmp_path.iterdir()) == ["todos.json", "todos.lock"]
+
+
+def test_runs_that_share_a_process_have_one_list_and_a_panel_each(folder_of, tmp_path):
+    with spawn(folder_of("todo"), data_dir=tmp_path) as host:
+        for session in ("a", "b"):
+            with host.session(session):
+                host.run_command("todo")
+        with host.session("b"):
+            host.panel_key("todo", "rune", "a")
+            host.panel_key("todo", "rune", "x")
+            host.wait_for(lambda: host.panels["todo"].lines == ["+ x_"])
+        with host.session("a"):
+            assert host.call_tool("todo_manage", action="add", text="tea").text == "added 1"
+            host.wait_for(lambda: host.panels["todo"].lines == ["> [ ] tea"])
+            host.panel_close("todo")
+        with host.session("b"):
+            host.panel_key("todo", "enter")
+            host.wait_for(lambda: host.panels["todo"].lines == ["> [ ] tea", "  [ ] x"])
+        assert {frame["session_id"] for frame in host.frames if frame["type"] == "panel_render"} == {"a", "b"}
+        with host.session("c"):
+            host.panel_key("todo", "enter")  # as after a change of the session: nothing is open in this one
+            host.wait_for(lambda: {"type": "panel_close", "panel_id": "todo", "session_id": "c"} in host.frames)
 
 
 def test_through_zot(folder_of, tmp_path):

@@ -16,11 +16,15 @@ ext = Extension("todo", "1.0.0")
 PANEL = "todo"
 
 
-class Open:
-    """The panel while it is open. Keys and tool calls run on different threads."""
+class Panel:
+    """The panel of one session, with a view while it is open. Keys and tool calls run on different threads."""
 
-    view: View | None = None
-    lock = threading.Lock()
+    def __init__(self):
+        self.view: View | None = None
+        self.lock = threading.Lock()
+
+
+panel = ext.session_state(Panel)  # several runs may share this process, and each has a panel of its own
 
 
 def todos():
@@ -67,21 +71,22 @@ def todo(args: str):
                 added = store.add(found, args)
             draw()
             return Display(f"added: {added.text}")
-        with Open.lock:
-            Open.view = View()
-            return OpenPanel(PANEL, Open.view.lines(todos().read()), title="To do", footer=Open.view.footer)
+        with panel().lock:
+            view = panel().view = View()
+            return OpenPanel(PANEL, view.lines(todos().read()), title="To do", footer=view.footer)
     except store.StoreError as error:
         return Error(str(error))
 
 
 @ext.on_panel_key(PANEL)
 def pressed(key: PanelKey) -> None:
-    with Open.lock:
-        if Open.view is None:
+    with panel().lock:
+        if (view := panel().view) is None:  # it was opened in an earlier session
+            ext.close_panel(PANEL)
             return
-        what = Open.view.press(key.key, key.text, todos().read())
+        what = view.press(key.key, key.text, todos().read())
         if what == ("close",):
-            Open.view = None
+            panel().view = None
             ext.close_panel(PANEL)
             return
         if what is not None:
@@ -103,15 +108,15 @@ def change(found, what, which):
 
 @ext.on_panel_close(PANEL)
 def closed() -> None:
-    with Open.lock:
-        Open.view = None
+    with panel().lock:
+        panel().view = None
 
 
 def draw():
     """Draws the panel again, if it is open."""
-    with Open.lock:
-        if Open.view is not None:
-            ext.render_panel(PANEL, Open.view.lines(todos().read()), footer=Open.view.footer)
+    with panel().lock:
+        if (view := panel().view) is not None:
+            ext.render_panel(PANEL, view.lines(todos().read()), footer=view.footer)
 
 
 if __name__ == "__main__":

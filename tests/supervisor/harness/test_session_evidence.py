@@ -1,4 +1,4 @@
-"""What the answers of two sessions show."""
+"""The evidence in the answers of two sessions."""
 
 from __future__ import annotations
 
