@@ -198,8 +198,8 @@ def test_handlers_of_leases_are_announced_and_answered(ext: Extension):
                 assert host.call_tool("add", text="x").text == f"{name} in {cwd}"
         assert [frame["session_id"] for frame in host.frames if frame["type"] == "notify"] == ["a", "b", "a"]
     assert told == [
-        "begin a in /of/a []", "end a in /of/a ['x']", "begin b in /of/b []", "end b in /of/b ['x']",
-        "begin a in /of/a []", "end a in /of/a ['x']",
+        "begin a in /of/a []", "end a in /of/a []", "begin b in /of/b []", "end b in /of/b []",
+        "begin a in /of/a []", "end a in /of/a []",
     ]  # fmt: skip
 
 

@@ -72,15 +72,19 @@ class HostSide:
 
     @contextmanager
     def lease(self, session_id: str, *, cwd: str = "") -> Iterator[None]:
-        """In this block, the extension is leased to one run: waits for its `lease_ready`, and ends the lease."""
+        """In this block, the extension is leased to one run. Waits for its `lease_ready`; tells it of the session, and
+        of its end before that of the lease."""
         lease = {"id": self._new_id(), "session_id": session_id}
         self._send({"type": "lease_begin", **lease, "cwd": cwd})
         self._answer_to(lease["id"], "lease_ready")
-        try:
-            yield
-        finally:
-            self._send({"type": "lease_end", **lease})
-            self._settle()
+        with self.session(session_id, cwd=cwd):
+            self.send_event("session_start")
+            try:
+                yield
+            finally:
+                self.send_event("session_end", reason="shutdown")
+                self._send({"type": "lease_end", **lease})
+                self._settle()
 
     # --- requests -----------------------------------------------------------------------------------------
 

@@ -119,16 +119,20 @@ export abstract class TestHost {
     return this.#session.run({ session_id: sessionId, cwd }, work);
   }
 
-  /** Leases the extension to one run for `work`: waits for its `lease_ready` before, and ends the lease after it. */
+  /** Leases it to one run for `work`, in a session: waits for its `lease_ready` before, and ends both after it. */
   async lease<T>({ sessionId, cwd = '' }: { sessionId: string; cwd?: string }, work: () => Promise<T>): Promise<T> {
     const id = this.#ask((id) => ({ type: 'lease_begin', id, session_id: sessionId, cwd }));
     await this.#answer('lease_ready', id, 'lease_begin');
-    try {
-      return await work();
-    } finally {
-      this.send({ type: 'lease_end', id, session_id: sessionId });
-      await this.handled();
-    }
+    return this.inSession({ sessionId, cwd }, async () => {
+      try {
+        await this.event('session_start');
+        return await work();
+      } finally {
+        await this.event('session_end', { reason: 'shutdown' });
+        this.send({ type: 'lease_end', id, session_id: sessionId });
+        await this.handled();
+      }
+    });
   }
 
   // --- requests -----------------------------------------------------------------------------------------------

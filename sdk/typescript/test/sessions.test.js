@@ -134,7 +134,7 @@ test('handlers of leases are announced and answered', async (t) => {
     await host.lease(session, async () => assert.equal((await host.callTool('add')).text, where(session)));
   }
   assert.deepEqual(host.said('notify').map((frame) => frame.session_id), ['a', 'b', 'a']);
-  assert.deepEqual(told, [A, B, A].flatMap((session) => [`begin ${where(session)} 0`, `end ${where(session)} 1`]));
+  assert.deepEqual(told, [A, B, A].flatMap((session) => [`begin ${where(session)} 0`, `end ${where(session)} 0`]));
   assert.throws(() => ext.onLeaseEnd(() => {}), /before run/);
 });
 

@@ -50,7 +50,7 @@ export declare abstract class TestHost {
         sessionId: string;
         cwd?: string;
     }, work: () => T): T;
-    /** Leases the extension to one run for `work`: waits for its `lease_ready` before, and ends the lease after it. */
+    /** Leases it to one run for `work`, in a session: waits for its `lease_ready` before, and ends both after it. */
     lease<T>({ sessionId, cwd }: {
         sessionId: string;
         cwd?: string;
