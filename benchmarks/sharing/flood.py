@@ -31,7 +31,6 @@ GAPS = {"back to back": 0.0, "every 2 ms": 2e-3}
 FLOODS = {"64 calls at once": 64, "as many as go": 0}
 
 
-
 def flood(report: Report, shop: Workshop, claims: Claims, *, quick: bool) -> None:
     rounds, samples = (QUICK_ROUNDS, QUICK_SAMPLES) if quick else (ROUNDS, SAMPLES)
     columns = ("", "p50 µs", "p99 µs", "p99 of quiet", "calls/s of the flood", "samples")

@@ -119,7 +119,9 @@ def _show(report: Report, what: str, found: dict[str, Rounds], claims: Claims, *
         table.add(name, *mine.figures(), mine.ratio_to(relay), mine.ratio_to(direct), mine.count)
     report.show(table)
     ratio = found["through the host"].ratio_to(relay)
-    claims.add(f"{what} through the host: at most {MOST} × a bare relay", f"{ratio:.2f} ×", None if quick else ratio <= MOST)
+    claims.add(
+        f"{what} through the host: at most {MOST} × a bare relay", f"{ratio:.2f} ×", None if quick else ratio <= MOST
+    )
 
 
 def _memory(report: Report, run: RawRun, pid: int, claims: Claims, *, quick: bool) -> None:

@@ -79,7 +79,9 @@ class Generation:
         self.timeouts = found.manifest.timeouts
         self.limits = limits = limits if host.limits is None else limits.over(host.limits)
         self.account = owner.account
-        self.log = ExtensionLog(host.logs, self.name, total=int((limits.log_mb or LOG_MB) * 2**20))
+        total = int((limits.log_mb or LOG_MB) * 2**20)
+        is_hosted = found.link is not None and found.link.is_hosted  # its host has what it says on stderr
+        self.log = ExtensionLog(host.logs, self.name, total, is_seldom_written=is_hosted)
         self.notices = Notices(loop, self.log, self.account, on_notice=sink.notice, on_note=sink.note)
         self.is_settled = False
         """The first start is over, with or without success. It stays True while workers are restarted."""

@@ -78,8 +78,10 @@ class ExtensionLog:
     """
 
     def __init__(
-        self, folder: Path, name: str, total: int = LOGS_KEPT * LOG_LIMIT, clock: Callable[[], float] = time.time
-    ) -> None:
+        self, folder: Path, name: str, total: int = LOGS_KEPT * LOG_LIMIT, clock: Callable[[], float] = time.time,
+        *, is_seldom_written: bool = False,
+    ) -> None:  # fmt: skip
+        """With `is_seldom_written` the files are opened for the first line, not before."""
         self._limit = max(total // LOGS_KEPT, SMALLEST_LOG)
         self._clock = clock
         self.path = folder / f"ext-{name}.log"
@@ -94,7 +96,9 @@ class ExtensionLog:
         self._filter = PrefixFilter()
         self._entry: tuple[float, str] = (0.0, "")  # the last entry: its time and level
         self._unknown_from: int | None = None  # the position of the first entry that could not be written
-        self._open()
+        self._opens_later = is_seldom_written
+        if not is_seldom_written:
+            self._open()
 
     def write(self, data: bytes) -> None:
         """Appends a piece of the extension's stderr. The piece may end within a line."""
@@ -158,6 +162,9 @@ class ExtensionLog:
             self.on_error(self.error)
 
     def _append(self, data: bytes, level: str, *, is_line: bool = False) -> None:
+        if self._opens_later:
+            self._opens_later = False
+            self._open()
         for start in range(0, len(data), self._limit):
             piece = data[start : start + self._limit]
             if self._fd < 0:
