@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from wire import frames
     from wire.dialects.base import HostInfo
     from wire.dialects.host_calls import HostCall
-    from wire.events import Cost, HostedShare, Record
+    from wire.events import Cost, Record
     from wire.manifest import Limits
     from wire.stats import ExtensionStats, HostKind, HostStats
 
@@ -317,10 +317,8 @@ class Supervisor:
 
     def costs(self) -> dict[str, Cost]:
         """The costs of each extension so far, in guard order."""
-        return {each.name: each.account.cost(each.state.value, self._hosted(each)) for each in self.extensions}
-
-    def _hosted(self, extension: Extension) -> HostedShare | None:
-        return self.sharing.figures(extension).hosted
+        hosted = {each: self.sharing.figures(each).hosted for each in self.extensions}
+        return {each.name: each.account.cost(each.state.value, hosted[each]) for each in self.extensions}
 
     def stats(self) -> dict[str, ExtensionStats]:
         """The stats of each extension as of the last sample, in guard order."""

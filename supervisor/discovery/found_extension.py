@@ -139,6 +139,11 @@ class FoundExtension(msgspec.Struct, frozen=True):
         return self.written if self.kind.is_expanded else self.argv
 
     @property
+    def is_hosted(self) -> bool:
+        """Whether another host runs it, for this run and for others."""
+        return self.link is not None and self.link.is_hosted
+
+    @property
     def is_hashed(self) -> bool:
         """Whether this manifest and its files were hashed, and are the content that the user has trusted."""
         return self.seal is not None and self.seal.manifest is self.manifest

@@ -80,9 +80,8 @@ class Generation:
         self.timeouts = found.manifest.timeouts
         self.limits = limits = limits if host.limits is None else limits.over(host.limits)
         self.account = owner.account
-        is_hosted = found.link is not None and found.link.is_hosted  # its host keeps the log of its process
         total = int((limits.log_mb or LOG_MB) * 2**20)
-        self.log = ExtensionLog(host.logs, self.name, total, opens_late=is_hosted)
+        self.log = ExtensionLog(host.logs, self.name, total, opens_late=found.is_hosted)
         self.notices = Notices(loop, self.log, self.account, on_notice=sink.notice, on_note=sink.note)
         self.is_settled = False
         """The first start is over, with or without success. It stays True while workers are restarted."""
@@ -104,10 +103,8 @@ class Generation:
         self.slots = [self._new_slot(index) for index in range(found.manifest.workers)]
         self.lead = self.slots[0].worker
         """The worker that gets verdict requests and events."""
-        self.registry = self.lead.registry
+        self.registry = self._agreed = self.lead.registry
         """The registrations of the lead; while no worker is ready, the registrations of the last ready lead."""
-        self._agreed = self.lead.registry
-        """The registrations that every worker of this generation must make."""
 
     def _new_slot(self, index: int) -> WorkerSlot:
         return WorkerSlot(
@@ -116,8 +113,7 @@ class Generation:
         )  # fmt: skip
 
     def add_worker(self) -> None:
-        """Starts one more worker beside the others, in a place without a process if there is one. Does nothing while
-        the host stops."""
+        """Starts one more worker, in a place without a process if there is one; none while the host stops."""
         if (vacant := next((slot for slot in self.slots if slot.is_vacant), None)) is not None:
             self._refill(vacant)
         elif not self._retired:
@@ -145,7 +141,7 @@ class Generation:
 
     def start(self, env: Mapping[str, str], data: Path | None) -> None:
         """Starts all workers. `data` is the folder that contains the data folders of all extensions."""
-        if self.found.link is not None and self.found.link.is_hosted:
+        if self.found.is_hosted:
             self._start(self.slots[0])  # its host has its log and its data
             return
         self.log.add(f"starting {self.name} {self.manifest.version or ''}".rstrip())
@@ -197,7 +193,7 @@ class Generation:
             worker.give_up(reason, EndCause.DISAGREES)
             return
         if not others:
-            self._agreed = worker.registry.snapshot()
+            self._agreed = worker.registry.snapshot()  # all workers of this generation must register the same
         if self.manifest.watchdog_s is not None and worker.can_ping:
             Heartbeat(self._loop, worker, self.manifest.watchdog_s, self._stalls.end)
         if self.state is not GenerationState.CURRENT:
