@@ -57,7 +57,7 @@ class Totals(Part):
 
 
 class HostedShare(Part):
-    """What a run knows of an extension that it takes from a host. The process belongs to the host, and may work for
+    """The part of a run in an extension that it takes from a host. The process belongs to the host, and may work for
     other runs at the same time: the run has a share of its CPU time, and its memory is there once for all runs."""
 
     pid: int

@@ -99,8 +99,8 @@ def plan_one(known: KnownExtension, read: Manifest | FoundExtension | ManifestEr
 
 def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tuple[str, Plan]]:
     """The plans by name: first for the extensions that the host has, then for new ones. An extension that cannot be
-    read is kept. An extension that is disabled or missing is stopped. Those of the embedding program
-    and of another host are kept."""
+    read is kept. An extension that is disabled or missing is stopped. Extensions of the embedding
+    program and of another host are kept."""
     known = list(known)
     taken = {each.found.manifest.name: each.found.link for each in known if each.found.link is not None}
     known = [extension for extension in known if extension.found.link is None]

@@ -1,4 +1,4 @@
-"""What is told of an extension that several runs use: at its host, and in each of its runs."""
+"""The views of an extension that several runs use: at its host, and in each of its runs."""
 
 from __future__ import annotations
 

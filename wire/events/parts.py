@@ -49,7 +49,7 @@ class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class HostedShare(msgspec.Struct, frozen=True):
-    """What a run knows of an extension that it takes from a host. The process belongs to the host, and may work for
+    """The part of a run in an extension that it takes from a host. The process belongs to the host, and may work for
     other runs at the same time: the run has a share of its CPU time, and its memory is there once for all runs."""
 
     pid: int

@@ -231,7 +231,7 @@ def extensions(batch: BatchFigures) -> str:
 
 
 def _shared(batch: BatchFigures, hosts: Collection[int]) -> str:
-    """What the extensions of hosts have used for all tasks together."""
+    """The use of hosts' extensions by all tasks together."""
     if not hosts:
         return ""
     shares = sum(use.cpu_share_s for use in batch.extensions)
