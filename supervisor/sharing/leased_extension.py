@@ -211,10 +211,7 @@ class LeasedExtension(ServedExtension):
             waiting[0].attachment.run.drop(waiting[0].attachment, extension.failure)
             return
         taken = {id(each.slot) for each in self._leases.values()}
-        asleep = [each.worker for each in extension.slots if each.worker.state is WorkerState.ASLEEP]
-        for worker in asleep[: len(waiting)]:
-            if isinstance(worker, LazyWorker):
-                worker.start_soon()
+        self._wake(len(waiting))
         step = next_step(range(len(waiting)), [_place(slot, taken) for slot in extension.slots])
         for number, index in step.given:
             self._begin(waiting[number], extension.slots[index])
@@ -223,6 +220,13 @@ class LeasedExtension(ServedExtension):
                 extension.add_worker()
             for number in step.late:
                 self._delay(waiting[number])
+
+    def _wake(self, count: int) -> None:
+        """Has so many processes started that sleep, if there are as many."""
+        asleep = [each.worker for each in self.extension.slots if each.worker.state is WorkerState.ASLEEP]
+        for worker in asleep[:count]:
+            if isinstance(worker, LazyWorker):
+                worker.start_soon()
 
     @property
     def _is_hopeless(self) -> bool:
