@@ -67,10 +67,9 @@ class Supervisor:
     With `owns_process` every descendant of this process counts as started by an extension: daemons that left their
     process tree are adopted, and ended with the rest. A program that has children of its own must not set it.
 
-    With a `registrations_folder` extensions may be started when they are needed, see `supervisor.extension.lazy`.
-
     With a `runtime_folder` (`runtime_dir()`) the processes of a killed host are ended, by its reaper or by the next
-    host that starts; with a `keeper` its own host does that. `say` gets lines for the user about that.
+    host that starts; with a `keeper` its own host does that. `say` gets lines for the user about that. With a
+    `registrations_folder` extensions may start when they are needed.
     """
 
     def __init__(

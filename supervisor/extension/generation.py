@@ -85,17 +85,12 @@ class Generation:
         self.notices = Notices(loop, self.log, self.account, on_notice=sink.notice, on_note=sink.note)
         self.is_settled = False
         """The first start is over, with or without success. It stays True while workers are restarted."""
-        self._loop = loop
-        self._owner = owner
-        self._sink = sink
+        self._loop, self._owner, self._sink, self._host = loop, owner, sink, host
         self.showed = sink.showed
-        self._host = host
         self._dialect = find_dialect(found.manifest.dialect)
         frame_limit = min(DEFAULT_FRAME_LIMIT, limits.output_bytes or DEFAULT_FRAME_LIMIT)
         self._setup = Setup(self.name, host.info.version, frame_limit, found.options)
-        self._on_ready = on_ready
-        self._on_failed = on_failed
-        self._on_drained = on_drained
+        self._on_ready, self._on_failed, self._on_drained = on_ready, on_failed, on_drained
         self._env: dict[str, str] = {}
         self._retired = False
         self._stalls = StallHandler(loop, found.manifest, self.log)
