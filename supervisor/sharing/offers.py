@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LEASES = "leases"
 """The feature in the hello of an extension that can be leased."""
-FRESH_S = 1.0
+FRESH_S = 0.1
 """Seconds for which a look at the files of an extension is used again."""
 COPILOT_IS_PRIVATE = "Copilot extensions have one session for each process, by their SDK"
 MCP_IS_NOT_LEASED = "an MCP server cannot be leased: its protocol has no frames for it"

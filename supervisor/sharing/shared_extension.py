@@ -194,7 +194,11 @@ class SharedExtension(ServedExtension):
         self._pump()
 
     def _tell_sessions(self) -> None:
-        """Sends the start of each session to the workers that have come since."""
+        """Sends the start of each session to the workers that have come since. While none is up, runs are told so, and
+        they tell the next one themselves."""
+        if not self.extension.is_up:
+            for attachment in self.runs.values():
+                attachment.started = None
         workers = {
             id(each): each
             for each in self.extension.workers

@@ -143,9 +143,10 @@ def test_one_that_is_given_up_says_so(stand: Stand) -> None:
 def test_one_that_exits_at_once_holds_nobody_up(stand: Stand) -> None:
     stand.add("exits_before_hello", restart=STAYS_DOWN)
     stand.add("echo.sh")
-    run = stand.start().run()
-    assert run.tools() == {"echo"}
-    assert "it exited before its hello (exit 3)" in run.extension("exits_before_hello").failure
+    run = stand.start().enter()
+    run.launch()
+    run.until(lambda: run.tools() == {"echo"})
+    run.until(lambda: "it exited before its hello (exit 3)" in run.extension("exits_before_hello").failure)
     assert run.text("echo", text="here") == "here"
 
 

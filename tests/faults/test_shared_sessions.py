@@ -410,7 +410,7 @@ def test_a_stopped_host_costs_deadlines_and_no_more(stand: Stand) -> None:
     try:
         assert run.call("echo", text="x").failure is Failure.TIMEOUT
         assert run.ask().is_blocked
-        assert run.hosted.use() == {}
+        run.hosted.learn_use()
     finally:
         stand.host.running.signal(signal.SIGCONT)
     assert run.text("echo", text="y") == f"y for {run.session_id}"
