@@ -69,4 +69,6 @@ def test_the_user_is_told_of_what_is_shared_and_of_what_is_not() -> None:
     assert decode_from_host(encode(line)) == line
     assert list(shared_words(line)) == ["one process each of a and b serves all runs", "extension c is not shared: why"]
     assert list(shared_words(Serving(socket="s", shared=("a",)))) == ["one process of a serves all runs"]
+    leased = Serving(socket="s", shared=(), leased=("a", "b"))
+    assert list(shared_words(leased)) == ["processes of a and b serve one run after another"]
     assert list(shared_words(Serving(socket="", shared=()))) == []
