@@ -245,8 +245,9 @@ class Batch:
 
     def _tell_shared(self, line: Serving) -> None:
         for words in shared_words(line):
-            self._say(f"zot batch: {words}")
-        self._tell(records.BatchShared(extensions=line.shared, private=line.private, time=utc_now()))
+            self._advise(words)
+        told = records.BatchShared(extensions=line.shared, leased=line.leased, private=line.private, time=utc_now())
+        self._tell(told)
 
     def _opened(self) -> Journal:
         assert self._journal is not None

@@ -2,7 +2,7 @@
 
 Adds a line with its pid to the file STARTS. Its tool NAME answers with its pid, the session and the folder of the call;
 with `die` in the arguments it kills itself instead, with `hold` it does not answer. With EVENT it guards: it allows
-all, but kills itself for a tool call that contains `poison`.
+all, but kills itself for a tool call that contains `poison`. It can be leased.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> None:
     name, starts, *guarded = sys.argv[1:]
     with open(starts, "a", encoding="utf-8") as file:
         file.write(f"{os.getpid()}\n")
-    send(type="hello", name=name, version="1.0.0")
+    send(type="hello", name=name, version="1.0.0", features=["leases"])
     if guarded:
         send(type="subscribe", intercept=guarded)
     send(type="register_tool", name=name, description="Tells.", schema={"type": "object"})
@@ -45,6 +45,8 @@ def main() -> None:
                 send(type="event_intercept_response", id=frame["id"])
             case "tool_call":
                 answer(frame)
+            case "lease_begin":
+                send(type="lease_ready", id=frame["id"])
             case "shutdown":
                 send(type="shutdown_ack")
                 break

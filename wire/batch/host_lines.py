@@ -34,9 +34,16 @@ class Serving(msgspec.Struct, frozen=True, tag_field="type", tag="serving", kw_o
     socket: str
     """The path of the attach socket."""
     shared: tuple[str, ...]
-    """The extensions that runs share. Without any the host ends."""
+    """The extensions of which one process serves all runs."""
+    leased: tuple[str, ...] = ()
+    """The extensions of which a process serves one run after another."""
     private: dict[str, str] = {}
     """The extensions that turned out to be private at their start, each with the reason: each run starts its own."""
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether any extension is shared or leased. If not, the host ends."""
+        return bool(self.shared or self.leased)
 
 
 class Told(msgspec.Struct, frozen=True, tag_field="type", tag="told", kw_only=True):

@@ -36,9 +36,12 @@ class BatchStart(Record, frozen=True, kw_only=True, tag="batch_start"):
 
 
 class BatchShared(Record, frozen=True, kw_only=True, tag="batch_shared"):
-    """The host of the batch serves, once: one process of each of these extensions serves all runs."""
+    """The host of the batch serves for the first time."""
 
     extensions: tuple[str, ...]
+    """Extensions of which one process serves all runs."""
+    leased: tuple[str, ...] = ()
+    """Extensions of which a process serves one run after another."""
     private: dict[str, str] = {}
     """Extensions that were to be shared and are not, each with the reason: each run starts its own."""
     time: str

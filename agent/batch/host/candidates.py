@@ -57,5 +57,7 @@ def shared_words(line: Serving) -> Iterator[str]:
     if line.shared:
         each = "" if len(line.shared) == 1 else " each"
         yield f"one process{each} of {join_names(line.shared, SHOWN)} serves all runs"
+    if line.leased:
+        yield f"processes of {join_names(line.leased, SHOWN)} serve one run after another"
     for name, why in line.private.items():
         yield f"extension {name} is not shared: {why}"

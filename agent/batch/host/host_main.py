@@ -63,7 +63,7 @@ class BatchHost:
         self._host.tell = self._told
         self._host.on_started = self._started
         self._output = FdWriter(self._host.loop, 1, _ignore)
-        self._shared: tuple[str, ...] = ()
+        self._is_useful = False
 
     def run(self) -> int:
         """Returns the exit status: `NEVER_AGAIN` if another start would end in the same way."""
@@ -71,7 +71,7 @@ class BatchHost:
         PipeReader(host.loop, 0, _no_input, lambda: host.request_stop("the end of its batch"))
         try:
             host.run()
-            return 0 if self._shared or host.phase is HostPhase.CUT_SHORT else NEVER_AGAIN
+            return 0 if self._is_useful or host.phase is HostPhase.CUT_SHORT else NEVER_AGAIN
         except CannotServeError as error:
             self._told(HostEvent("failed", str(error), "error"))
             return NEVER_AGAIN
@@ -89,11 +89,13 @@ class BatchHost:
             return
         modes = host.attach.modes()
         private = {name: why for name, (mode, why) in modes.items() if mode == "private"}
-        self._shared = tuple(name for name in modes if name not in private)
-        self._say(Serving(socket=str(host.attach.path), shared=self._shared, private=private))
+        shared, leased = (tuple(name for name in modes if modes[name][0] == each) for each in ("shared", "leased"))
+        line = Serving(socket=str(host.attach.path), shared=shared, leased=leased, private=private)
+        self._is_useful = line.is_useful
+        self._say(line)
         for name in private:
             host.supervisor.find(name).handover.stop(UNSHARED, lambda _outcome: None)
-        if not self._shared:
+        if not self._is_useful:
             host.request_stop("itself: no extension is shared")
 
     def _told(self, event: HostEvent) -> None:

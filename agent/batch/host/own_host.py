@@ -128,9 +128,10 @@ class OwnHost:
         self._stop_waiting()
         if self.state is not HostState.STARTING:
             return
-        self.state = HostState.SERVING if line.shared else HostState.NONE
-        self.socket = line.socket if line.shared else ""
-        self._log.info("host", what="serving", message=", ".join(line.shared) or "no extension is shared")
+        self.state = HostState.SERVING if line.is_useful else HostState.NONE
+        self.socket = line.socket if line.is_useful else ""
+        names = ", ".join((*line.shared, *line.leased))
+        self._log.info("host", what="serving", message=names or "no extension is shared")
         if not self._has_served:
             self._on_serving(line)
         self._has_served = True

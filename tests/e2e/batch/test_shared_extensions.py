@@ -147,6 +147,19 @@ def test_a_call_that_kills_the_shared_guard_hurts_its_own_task_only(zot, batch):
     assert len(starts(zot, "guard")) > 2, "two deaths, and the poisonous run has one of its own"
 
 
+def test_leased_processes_serve_one_run_after_another(zot, batch):
+    ids = [f"t{number}" for number in range(12)]
+    batch.tasks(dict.fromkeys(ids, "one then one"))
+    found = batch.run("-j", "2", "-e", put_teller(zot, "one", sessions="leased"))
+    assert (found.status, found.leftovers) == (0, []), found.stderr
+    assert found.stderr.count("zot batch: processes of one serve one run after another\n") == 1
+    assert len(starts(zot, "one")) <= 3, "as many as runs at a time, and one that is being made ready"
+    for task in ids:
+        first, second = results(batch, task)
+        assert first == second
+    assert len({results(batch, task)[0].split()[1] for task in ids}) == len(ids)
+
+
 def test_a_killed_host_fails_the_calls_under_way_and_later_runs_have_the_next_one(zot, batch):
     one = put_teller(zot, "one")
     batch.tasks({"a": "one hold", "b": f"{GO} then one", **{f"t{number}": "one" for number in range(6)}})

@@ -15,6 +15,7 @@ import pytest
 
 from agent.batch.run import template_main
 from agent.batch.run.begin import encode_request
+from agent.batch.run.rehearsed_host import NAME, rehearsed_host
 from agent.options import RunRequest
 from supervisor.loop.loop import Loop
 from supervisor.process.teardown import stop_all
@@ -68,12 +69,12 @@ class Forks:
         assert self.loop.run_until(lambda: bool(self._ends), self.loop.clock() + PATIENCE_S), self.stderr
         return self._ends.pop()
 
-    def run(self, task: Task, **begin: Any) -> tuple[list[Any], link.RunEnded]:
-        """Carries out a task: its records, and how it ended."""
+    def run(self, task: Task, flags: dict[str, Any] | None = None, **begin: Any) -> tuple[list[Any], link.RunEnded]:
+        """Carries out a task: its records, and how it ended. `flags` are further fields of the request."""
         ours, theirs = socket.socketpair()
         with ours, theirs:
             self.stdout = self.stderr = b""
-            request = RunRequest(cwd=str(self._zot.cwd), home=self._zot.home)
+            request = RunRequest(cwd=str(self._zot.cwd), home=self._zot.home, **(flags or {}))
             ours.sendall(
                 link.encode(
                     link.Begin(
@@ -115,6 +116,17 @@ def test_a_fork_runs_a_task_and_imports_nothing(zot: Zot, forks: Forks) -> None:
     assert (ended.status, ended.diff) == (TaskStatus.OK, "diffs/a.diff"), forks.stderr
     assert isinstance(records[-1], events.Done)
     assert forks.stderr.splitlines()[-1] == b"imported: []"
+
+
+def test_a_fork_attaches_to_a_host_and_imports_nothing(zot: Zot, forks: Forks) -> None:
+    script = Script(zot.cwd, extra={NAME: NAME}).call((NAME, {}), results=[ok("a")]).answer("done")
+    cassette = script.write(zot.folder / "c.jsonl")
+    with rehearsed_host(zot.folder) as (host, extension):
+        flags = {"host": host, "is_host_of_batch": True, "extensions": (extension,)}
+        records, ended = forks.run(Task(id="a", prompt="go", replay=str(cassette)), flags)
+    assert (ended.status, ended.reason) == (TaskStatus.OK, ""), forks.stderr
+    assert isinstance(records[-1], events.Done)
+    assert forks.stderr.splitlines() == [b"imported: []"]
 
 
 def test_forks_do_not_share_what_they_do(zot: Zot, forks: Forks) -> None:

@@ -117,3 +117,10 @@ def test_the_values_of_variables_are_not_in_it():
     task = replace(TASK, env={"TOKEN": "secret-value"})
     assert "secret" not in digest_of(task)
     assert msgspec.json.encode(digest_of(task)).isascii()
+
+
+def test_where_the_processes_of_extensions_are_changes_nothing():
+    plain = digest_of(TASK)
+    assert digest_of(TASK, host=".", host_version=True, is_host_of_batch=True) == plain
+    assert Digests(request(share=("one",))).of(TASK) == plain
+    assert Digests(request(share=("one",))).settings == Digests(request()).settings
