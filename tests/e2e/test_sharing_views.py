@@ -121,3 +121,17 @@ def test_the_host_counts_answers_that_come_too_late(zot):
         wait_until(lambda: place.stats().attached == 0)
         place.release()
         wait_until(lambda: place.stats().answers_dropped == 1)
+
+
+def test_a_leased_extension_has_the_same_accounts(zot):
+    with gate(zot, sessions="leased") as place:
+        cwd = zot.folder / "a"
+        cwd.mkdir()
+        script = place.script(cwd).call(("release", {}), results=[ok("released")]).answer("done")
+        outcome = zot.run(*place.flags(cwd, script), cwd=cwd)
+        assert outcome.status == 0, outcome.stderr
+        cost = outcome.result.extensions["gate"]
+        assert (cost.calls, cost.hosted.mode, cost.hosted.busy_ms > 0) == (1, "leased", True)
+        wait_until(lambda: place.stats().attached == 0)
+        now = place.stats()
+        assert (now.mode, now.other_sessions.count, now.other_sessions.calls) == ("leased", 1, 1)

@@ -25,7 +25,7 @@ def say(**frame):
 def answer(frame, text):
     told = {"session_id": frame["session_id"]} if "session_id" in frame else {}
     say(type="tool_result", id=frame["id"], content=[{"type": "text", "text": text}], **told)
-say(type="hello", name="gate")
+say(type="hello", name="gate", features=["leases"])
 for tool in ("hold", "release"):
     say(type="register_tool", name=tool, schema={"type": "object"})
 say(type="ready")
@@ -33,6 +33,8 @@ for line in sys.stdin:
     frame = json.loads(line)
     if frame["type"] == "shutdown":
         break
+    if frame["type"] == "lease_begin":
+        say(type="lease_ready", id=frame["id"])
     if frame["type"] == "tool_call" and frame["name"] == "hold":
         held.append(frame)
     elif frame["type"] == "tool_call":

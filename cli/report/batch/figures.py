@@ -136,6 +136,8 @@ class ExtensionUse(msgspec.Struct):
     """The highest of any attempt."""
     p99_ms: float | None = None
     """The slowest of any attempt."""
+    start_wait_s: float = 0.0
+    """Seconds that requests waited for its starts, because it starts when it is needed."""
     hosted_runs: int = 0
     """Attempts that have taken it from a host."""
     cpu_share_s: float = 0.0
@@ -156,6 +158,7 @@ class ExtensionUse(msgspec.Struct):
         self.rss_peak_bytes = max(self.rss_peak_bytes, cost.rss_peak_bytes)
         if cost.p99_ms is not None:
             self.p99_ms = max(self.p99_ms or 0.0, cost.p99_ms)
+        self.start_wait_s += cost.start_wait_s
         if cost.hosted:
             self.hosted_runs += 1
             self.cpu_share_s += (cost.hosted.cpu_share_ms or 0.0) / 1000

@@ -190,6 +190,7 @@ _EXTENSION_COLUMNS: tuple[tuple[str, Callable[[ExtensionUse], float | None], Cal
     ("CPU share", lambda use: use.cpu_share_s if use.hosted_runs else None, lambda cpu_s: f"~{_seconds(cpu_s)}"),
     ("host's memory", lambda use: sum(use.host_rss_bytes.values()) if use.hosted_runs else None, bytes_text),
     ("calls", lambda use: use.calls, count_label),
+    ("waited", lambda use: use.start_wait_s or None, elapsed),
     ("slowest p99", lambda use: use.p99_ms, duration_text),
     ("errors", lambda use: use.errors, count_label),
     ("timeouts", lambda use: use.timeouts, count_label),
@@ -198,7 +199,8 @@ _EXTENSION_COLUMNS: tuple[tuple[str, Callable[[ExtensionUse], float | None], Cal
     ("unexpected exits", lambda use: use.unexpected_exits, count_label),
     ("lost", lambda use: use.lost, count_label),
 )
-_OF_HOSTS = frozenset({"CPU share", "host's memory"})
+_MISSING_OFTEN = frozenset({"CPU share", "host's memory", "waited"})
+"""Columns that are left out if no extension has a value: `waited` is for starts of those that start when needed."""
 _BAD = frozenset({"errors", "timeouts", "restarts", "unexpected exits", "lost"})
 
 
@@ -207,7 +209,11 @@ def extensions(batch: BatchFigures) -> str:
     if not batch.extensions:
         return ""
     hosts = {pid for use in batch.extensions for pid in use.host_rss_bytes}
-    held = [column for column in _EXTENSION_COLUMNS if hosts or column[0] not in _OF_HOSTS]
+    held = [
+        (title, value, label)
+        for title, value, label in _EXTENSION_COLUMNS
+        if title not in _MISSING_OFTEN or any(value(use) is not None for use in batch.extensions)
+    ]
     columns = [
         TableColumn("extension", is_text=True, is_name=True),
         *(TableColumn(title, has_bar=title == "CPU") for title, *_ in held),

@@ -68,6 +68,9 @@ class ExtensionFigures:
     """Count of those `unexpected_exits` that the host decided on; None in recordings of older versions."""
     definition_tokens: int | None = None
     """Estimated tokens of the definitions of its tools; None if not recorded."""
+    start_waits: int = 0
+    """Count of starts that requests waited for, because the extension starts when it is needed."""
+    start_wait_s: float = 0.0
     in_client: bool = False
     """Whether it runs in the client program: its CPU time and memory are that program's, and unknown."""
     hosted: HostedShare | None = None
@@ -82,7 +85,7 @@ class ExtensionFigures:
 COUNTED_ALIKE = (
     "state", "exit_status", "rss_peak_bytes", "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "errors",
     "timeouts", "blocks", "junk_lines", "p50_ms", "p99_ms", "restarts", "exits", "unexpected_exits",
-    "exits_by_host",
+    "exits_by_host", "start_waits", "start_wait_s",
 )  # fmt: skip
 """Fields with the same name in `ExtensionFigures`, in a result record and in a sample."""
 

@@ -15,7 +15,7 @@ from cli.report.run.costs import costs
 from cli.report.run.findings import findings_section
 from cli.report.run.lanes import timeline
 from cli.report.run.series import chart_data, series_of
-from cli.report.run.tiles import tiles
+from cli.report.run.tiles import tiles, waits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,7 +40,7 @@ def render(recording: RecordedRun, *, source_name: str, version: str) -> str:
     data: dict[str, Any] = {"end": recording.end}
     if recording.source is SourceKind.EVENTS:
         data["ticks"] = recording.order_ticks
-    body = top(recording.title, recording.facts, recording.notes, tiles(recording, series))
+    body = top(recording.title, [*recording.facts, *waits(recording)], recording.notes, tiles(recording, series))
     body += findings_section(recording, ids)
     if series is not None and series.lines:
         data["use"] = chart_data(series, ids)

@@ -16,6 +16,17 @@ if TYPE_CHECKING:
 
 IN_CLIENT = "in the client program"
 IN_HOST = "in a host"
+WAITS_NAMED = 5
+
+
+def waits(recording: RecordedRun) -> list[tuple[str, str]]:
+    """The fact of what requests waited for: extensions that start when they are needed, the longest wait first; empty
+    without any."""
+    waited = sorted((each for each in recording.figures if each.start_waits), key=lambda each: -each.start_wait_s)
+    told = [f"{elapsed(each.start_wait_s)} for {each.name}" for each in waited[:WAITS_NAMED]]
+    if (more := len(waited) - WAITS_NAMED) > 0:
+        told.append(f"and for {count_text(more)} more")
+    return [("waited", ", ".join(told))] if told else []
 
 
 def tiles(recording: RecordedRun, series: Series | None) -> tuple[Tile, ...]:

@@ -201,3 +201,16 @@ def test_a_share_that_cannot_be_computed_with_is_left_out(batch):
     written.run("a", extensions={"web": msgspec.structs.replace(COST, hosted=share)})
     written.close()
     assert read(written).extensions == []
+
+
+def test_waits_for_starts_have_a_column_only_if_there_were_any(batch):
+    written = batch("a", "b")
+    written.open()
+    written.run("a", extensions={"lazy": msgspec.structs.replace(COST, start_waits=1, start_wait_s=1.2)})
+    written.run("b", extensions={"lazy": msgspec.structs.replace(COST, start_waits=1, start_wait_s=0.8)})
+    written.close()
+    figures = read(written)
+    assert figures.extensions[0].start_wait_s == 2.0
+    assert ">waited</th>" in extensions(figures)
+    figures.extensions[0].start_wait_s = 0.0
+    assert ">waited</th>" not in extensions(figures)

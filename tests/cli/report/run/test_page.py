@@ -196,3 +196,15 @@ def test_an_extension_of_a_host_is_marked_and_has_a_share(file):
     both = page_of(file, [sample(at, {"web": taken, "own": extension_stats(cpu_s=0.1)}) for at in (1, 2, 3)])
     said = [text for _, text in both.of("small")]
     assert any(text.endswith("and ~0.25 s of a host's") for text in said), said
+
+
+def test_the_starts_that_requests_waited_for_are_facts_of_the_run(file):
+    files = extension_stats(start_waits=2, start_wait_s=1.2)
+    extensions = {"filesystem": files, "git": extension_stats(start_waits=1, start_wait_s=3.4), "on": extension_stats()}
+    page = page_of(file, [sample(1, extensions)])
+    facts = dict(zip((text for _, text in page.of("dt")), (text for _, text in page.of("dd")), strict=True))
+    assert facts["waited"] == "3.4 s for git, 1.2 s for filesystem"
+    many = {f"lazy-{number}": files for number in range(7)}
+    assert ", and for 2 more" in page_of(file, [sample(1, many)]).text
+    without = page_of(file, [sample(1, {"on": extension_stats()})])
+    assert "waited" not in [text for _, text in without.of("dt")]
