@@ -58,7 +58,8 @@ def call(frame, kept):  # noqa: C901
             send(type="tool_progress", id=frame["id"], text="half")
             kept.append(frame)
         case "call":
-            send(type="call_tool", id="c1", name="read", args={"path": "a"})
+            parent = frame["id"] if args.get("for") == "call" else None
+            send(type="call_tool", id="c1", name="read", args={"path": "a"}, parent_id=parent)
             kept.append(frame)
         case "submit":
             send(type="submit", text=args["text"])
