@@ -10,16 +10,19 @@ from benchmarks.report import Report, flags
 from benchmarks.sharing.attaching import attaching
 from benchmarks.sharing.flood import flood
 from benchmarks.sharing.hop import hop
+from benchmarks.sharing.storm import CALLS, storm
 from benchmarks.workshop import Workshop
 
 if TYPE_CHECKING:
     import argparse
 
-PARTS = {"hop": hop, "attach": attaching, "flood": flood}
+PARTS = {"hop": hop, "attach": attaching, "flood": flood, "storm": storm}
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = flags("sharing", __doc__ or "", tuple(PARTS))
+    parser.add_argument("--calls", type=int, default=CALLS, metavar="N", help="the calls of the storm")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the storm")
     return parser.parse_args(argv)
 
 
@@ -29,7 +32,8 @@ def main(argv: list[str] | None = None) -> int:
     for name, measure in PARTS.items():
         if name in (options.part or PARTS):
             with Workshop() as shop:
-                measure(report, shop, claims, quick=options.quick)
+                more = {"calls": options.calls, "seed": options.seed} if measure is storm else {}
+                measure(report, shop, claims, quick=options.quick, **more)
     report.show(claims.table)
     report.finish()
     return claims.exit_code

@@ -15,7 +15,7 @@ from benchmarks.samples import Rounds
 from benchmarks.sharing.hop import NAME, echo, shared_echo
 from benchmarks.sharing.runs import TOOL_CALL, RawRun
 from benchmarks.sharing.stack import PATIENCE_S, Stack
-from benchmarks.workshop import CHILDREN, PROGRAMS, ROOT
+from benchmarks.workshop import CHILDREN, ROOT
 
 if TYPE_CHECKING:
     from benchmarks.claims import Claims
@@ -59,16 +59,16 @@ def flood(report: Report, shop: Workshop, claims: Claims, *, quick: bool) -> Non
                     ratio = mine.ratio_to(found["quiet"], 2)
                     table.add(what, p50, p99, ratio, median(rates[what]) if what in rates else None, mine.count)
                     if what in floods:
-                        claim = f"{language}, {pace}, {what}: p99 at most {MOST:g} × quiet"
-                        claims.add(claim, f"{ratio:.2f} ×", None if quick else ratio <= MOST)
+                        claim = f"{language}, {pace}, {what}: p99 at most {MOST:g} times quiet"
+                        claims.add(claim, f"{ratio:.2f}", None if quick else ratio <= MOST)
                 report.show(table)
 
 
 class Flood:
-    """A process that floods, as a context manager; see `programs/sharing_flood.py`."""
+    """A process that floods, as a context manager; see `flood_session`."""
 
     def __init__(self, host: ZotHost, at_once: int) -> None:
-        argv = [sys.executable, str(PROGRAMS / "sharing_flood.py"), str(host.attach_path), NAME, str(at_once)]
+        argv = [sys.executable, "-m", "benchmarks.sharing.flood_session", str(host.attach_path), NAME, str(at_once)]
         self._process = subprocess.Popen(
             argv, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )

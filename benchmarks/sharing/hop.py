@@ -120,7 +120,7 @@ def _show(report: Report, what: str, found: dict[str, Rounds], claims: Claims, *
     report.show(table)
     ratio = found["through the host"].ratio_to(relay)
     claims.add(
-        f"{what} through the host: at most {MOST} × a bare relay", f"{ratio:.2f} ×", None if quick else ratio <= MOST
+        f"{what} through the host: at most {MOST} times a bare relay", f"{ratio:.2f}", None if quick else ratio <= MOST
     )
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PATIENCE_S = 30.0
-ALWAYS = {"policy": "permanent", "max": 1_000_000, "window_s": 1, "backoff_s": [0.02, 0.1]}
+ALWAYS = {"policy": "permanent", "max": 1000, "window_s": 1, "backoff_s": [0.02, 0.1]}
 """The restart rules of an extension that is killed again and again."""
 
 

@@ -193,7 +193,7 @@ class ServedExtension:
             return attach.encode(attach.State(self.name, "starting"))
         if extension.is_up:
             return attach.encode(registered(extension))
-        return attach.encode(attach.State(self.name, "gone" if extension.is_given_up else "down", extension.failure))
+        return attach.encode(attach.State(self.name, "gone" if extension.is_given_up else "down", extension.lead.requests.refusal))
 
     def told(self, kind: str, message: str) -> None:
         """Passes a notice about the extension on to its runs."""

@@ -71,7 +71,7 @@ class SharedExtension(ServedExtension):
         and a call fails, as does what is too much."""
         extension, run = self.extension, forwarded.attachment.run.number
         if not extension.is_up and (extension.is_given_up or not forwarded.is_verdict):
-            forwarded.attachment.fail(forwarded, Failure.DIED, extension.failure)
+            forwarded.attachment.fail(forwarded, Failure.DIED, extension.lead.requests.refusal)
         elif extension.is_up and self._queue.may_pass(run, self._loop.pass_time) and self._has_room():
             self._send(forwarded, self._choose_worker(forwarded))
         elif self._queue.add(run, forwarded, forwarded.size):

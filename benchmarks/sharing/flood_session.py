@@ -1,8 +1,8 @@
 """A session that floods: calls of an extension of a host without a pause.
 
 argv: the path of the attach socket, the extension, the number of calls under way at the same time (0: as many as the
-socket takes, whether they are answered or not). Prints "ready"; each line on stdin starts and stops it by turns. When it
-is stopped, it reads what still comes, and prints the number of calls it has sent.
+socket takes, whether they are answered or not). Prints "ready"; each line on stdin starts and stops it by turns. When
+it is stopped, it reads what still comes, and prints the number of calls that it has sent.
 """
 
 import select
