@@ -27,7 +27,7 @@ from supervisor.discovery.steps import finish
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.repository import repository_root
 from supervisor.home.zot_home import zot_home
-from wire.flags.reasoning_levels import LEVELS
+from wire.reasoning_levels import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from agent.transcript import Image
     from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
-    from wire.flags.reasoning_levels import Reasoning
+    from wire.reasoning_levels import Reasoning
 
 
 class Prepared(msgspec.Struct, frozen=True):

@@ -13,10 +13,11 @@ from typing import Any, Union
 
 import msgspec
 
-from wire import attach, control, events, frames, stats
+from wire import control, events, frames, stats
 from wire.batch import journal_lines, records
 from wire.batch.outcome import Outcome
 from wire.batch.task import Task
+from wire.dialects import attach
 from wire.manifest import Manifest
 from wire.rpc import ext_lines, requests, responses, sessions
 from wire.settings.mcp_server import McpFormat

@@ -15,7 +15,6 @@ from agent.engine.host_calls.answers import HostCalls
 from agent.engine.host_calls.own_tools import AgentTools
 from agent.engine.host_calls.session_reloads import SessionReloads
 from agent.engine.host_calls.workspace import SessionWorkspace
-from agent.engine.hosted_extensions import HostedExtensions
 from agent.engine.prompt_result import PromptResult
 from agent.engine.session import EngineSession
 from agent.model import catalogue, thinking_levels
@@ -49,8 +48,8 @@ if TYPE_CHECKING:
     from agent.transcript import Image
     from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.loop.loop import Loop
-    from wire.flags.reasoning_levels import Reasoning
     from wire.frames import SessionEnd
+    from wire.reasoning_levels import Reasoning
 
 
 class Engine:
@@ -118,7 +117,7 @@ class Engine:
             on_show=on_show,
             on_host_call=self.host_calls.take,
         )
-        self.hosted = HostedExtensions(loop, options, self.supervisor, version, self._say)
+        self.hosted = starting.hosted_extensions(loop, options, self.supervisor, version, self._say)
         self._hooks = SessionHooks(self.supervisor, "startup" if self.session.resumed is msgspec.UNSET else "resume")
         self._strict = starting.strict_admission(options)
         self.reloader = starting.make_reloader(options, self.supervisor, self._strict)
@@ -319,7 +318,8 @@ class Engine:
         others = [*self._provided.stoppables(), *self.toolbox.stoppables()]
         wanted_all = self._needs_all_extensions
         self.supervisor.stop(others, at_once=at_once, wanted_all=wanted_all, reason=self._end_reason)
-        self.hosted.close()
+        if self.hosted is not None:
+            self.hosted.close()
 
     def kill_now(self) -> None:
         """Sends SIGKILL to the extensions and the tools, without asking."""
@@ -349,7 +349,7 @@ class Engine:
         if command is None and needs_model and isinstance(provider, ProviderUnavailable):
             self._begin()
             return PromptResult(provider.status, provider.reason)
-        found = starting.find_extensions(self._options, self.hosted.divide, self._strict)
+        found = starting.find_extensions(self._options, self.hosted, self._strict)
         self._skipped = found.discovery.skipped
         if command is not None:
             self.supervisor.restarts.hold()

@@ -26,10 +26,11 @@ from wire.dialects.table import find_dialect
 from wire.suggestions import command_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from agent.abort import Abort
     from agent.engine.host_calls.workspace import SessionWorkspace
+    from agent.engine.hosted_extensions import HostedExtensions
     from agent.model.provider import Provider
     from agent.options import Options, RunRequest
     from agent.output.event_writer import EventWriter
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     from wire.dialects.host_calls import HostCall
     from wire.events import Record
     from wire.manifest import Manifest
-
-    Divide = Callable[[Sequence[FoundExtension]], tuple[tuple[FoundExtension, ...], str]]
 
 
 class Findings(msgspec.Struct, frozen=True):
@@ -120,14 +119,29 @@ def extension_tools(options: Options, supervisor: Supervisor, reloader: Reloader
     return ExtensionTools(supervisor, reloader, project=Path(options.cwd), home=options.home, dialect=COPILOT)
 
 
-def find_extensions(options: Options, divide: Divide, strict: StrictAdmission | None = None) -> Findings:
-    """Finds the extensions that `options` names and, with `discover`, those of the project and of the user. `divide`
-    returns them with those of the run's host, and why the host cannot be used."""
+def hosted_extensions(
+    loop: Loop, options: Options, supervisor: Supervisor, version: str, say: Callable[[str], None]
+) -> HostedExtensions | None:
+    """The extensions of the host that the run asks for; None if it asks for none."""
+    if options.host is None and options.config.host != "auto":
+        return None
+    from agent.engine.hosted_extensions import HostedExtensions  # other runs do not load it
+
+    return HostedExtensions(loop, options, supervisor, version, say)
+
+
+def find_extensions(
+    options: Options, hosted: HostedExtensions | None, strict: StrictAdmission | None = None
+) -> Findings:
+    """Finds the extensions that `options` names and, with `discover`, those of the project and of the user, and with
+    `hosted` those of the run's host."""
     discovery = options.discovery or finish(
         finding(options, options.cwd, options.home, options.consent, options.config)
     )
     discovery = discovery if strict is None else finish(strict.first(discovery))
-    found, refusal = divide(discovery.found)
+    if hosted is None:
+        return Findings(discovery, options)
+    found, refusal = hosted.divide(discovery.found)
     return Findings(msgspec.structs.replace(discovery, found=found), options, refusal)
 
 

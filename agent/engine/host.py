@@ -136,8 +136,9 @@ class EngineHost:
 
     def _learn_use(self) -> None:
         """Asks the host for the run's share of its extensions. An aborted prompt or run waits for nothing more."""
-        if not (self._abort.requested or self.event_writer.abort.requested):
-            self.engine.hosted.learn_use()
+        hosted = self.engine.hosted
+        if hosted is not None and not (self._abort.requested or self.event_writer.abort.requested):
+            hosted.learn_use()
 
     # --- the end ------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from supervisor.loop.host_link import HostConnection
 from supervisor.monitoring.sharing_figures import UNSHARED, Sharing, SharingFigures
 from supervisor.sharing.assignment import Terms, assign
 from supervisor.sharing.find_host import NoHostError, attach_to
-from wire import attach
+from wire.dialects import attach
 from wire.events import HostedShare
 
 if TYPE_CHECKING:
@@ -47,12 +47,10 @@ class HostedExtensions(Sharing):
         supervisor.sharing = self
 
     def divide(self, found: Sequence[FoundExtension]) -> tuple[tuple[FoundExtension, ...], str]:
-        """Attaches to the host that the run asks for, if it asks for one. Returns the extensions to start, those of the
-        host with their links; and why the run must not start, "" if it may."""
+        """Attaches to the host. Returns the extensions to start, those of the host with their links; and why the run
+        must not start, "" if it may."""
         options = self._options
         is_asked_for = options.host is not None and not options.is_host_of_batch
-        if options.host is None and options.config.host != "auto":
-            return tuple(found), ""
         session_id, host = self._supervisor.observers.session_id, options.host or "."
         try:
             sock, attached = attach_to(

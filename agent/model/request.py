@@ -17,7 +17,7 @@ from wire.lenient_json import ARGUMENTS_DEPTH, is_deeper
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from wire.flags.reasoning_levels import Reasoning
+    from wire.reasoning_levels import Reasoning
 
 Json = dict[str, Any]
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from agent.model import catalogue
 from agent.model.catalogue import Thinking
-from wire.flags.reasoning_levels import LEVELS
+from wire.reasoning_levels import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wire.flags.reasoning_levels import Reasoning
+    from wire.reasoning_levels import Reasoning
 
 BUDGETS: Mapping[Reasoning, int] = {
     "minimum": 1_024, "low": 2_048, "medium": 8_192, "high": 16_384, "xhigh": 32_768,

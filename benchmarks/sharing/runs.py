@@ -16,8 +16,8 @@ from supervisor.loop.loop import Loop
 from supervisor.sharing.assignment import Terms, assign
 from supervisor.sharing.find_host import attach_to
 from supervisor.supervisor import Supervisor
-from wire import attach
-from wire.attach import PROTOCOL, ext_head
+from wire.dialects import attach
+from wire.dialects.attach import PROTOCOL, ext_head
 from wire.dialects.base import HostInfo
 
 if TYPE_CHECKING:

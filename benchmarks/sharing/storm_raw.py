@@ -18,8 +18,8 @@ from pathlib import Path
 import orjson
 
 from benchmarks.sharing.storm_book import Book, Call
-from wire import attach
-from wire.attach import PROTOCOL, ext_head
+from wire.dialects import attach
+from wire.dialects.attach import PROTOCOL, ext_head
 
 AT_ONCE = 4
 """Maximum number of calls of one session under way."""

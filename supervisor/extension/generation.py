@@ -7,14 +7,13 @@ start beside them. The workers of a draining generation finish their pending req
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
 from supervisor.accounting.limits import LOG_MB
 from supervisor.discovery import data_dir
 from supervisor.discovery.environment import session_environment
-from supervisor.extension.hosted_worker import HostedWorker
 from supervisor.extension.lazy.awake import lazy_start
 from supervisor.extension.lifecycle import (
     BEST_FIRST,
@@ -30,7 +29,6 @@ from supervisor.extension.program_worker import HOST_STOPS, ProgramWorker
 from supervisor.extension.restart import Decision, EndCause, RestartIn, StayDown, WorkerEnding, decide
 from supervisor.extension.slot import WorkerSlot
 from supervisor.extension.stalls import Heartbeat, StallHandler
-from supervisor.loop.host_link import HostLink
 from wire.dialects.base import Setup
 from wire.dialects.host_calls import STEERING
 from wire.dialects.table import find_dialect
@@ -45,6 +43,7 @@ if TYPE_CHECKING:
     from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.host_context import EventSink, GenerationOwner, HostContext
     from supervisor.extension.worker import Worker
+    from supervisor.loop.host_link import HostLink
     from supervisor.process.table import Process, ProcessTable
     from supervisor.process.teardown import Stoppable
     from wire.dialects.host_calls import HostCall
@@ -120,8 +119,10 @@ class Generation:
         host, folder = self._host.info, str(self.found.folder)
         if (link := self.found.link) is None:
             return self.lazy.new_worker(*common, host=host, folder=folder, index=index)
-        if isinstance(link, HostLink):
-            return HostedWorker(*common, link, folder=folder, index=index)
+        if link.is_hosted:
+            from supervisor.extension.hosted_worker import HostedWorker  # other runs do not load it
+
+            return HostedWorker(*common, cast("HostLink", link), folder=folder, index=index)
         return ProgramWorker(*common, link, host=host, folder=folder, index=index)
 
     @property

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from supervisor.extension.lifecycle import Trigger, WorkerState
 from supervisor.extension.worker import Worker
 from supervisor.loop.future import Failure
-from wire import attach
+from wire.dialects import attach
 from wire.dialects.table import ZOT, find_dialect
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from supervisor.loop.link import Link
 from supervisor.loop.pipes import PipeReader, PipeWriter
-from wire import attach
-from wire.attach import HEAD_LIMIT, AttachError, ext_head, ext_line
+from wire.dialects import attach
+from wire.dialects.attach import HEAD_LIMIT, AttachError, ext_head, ext_line
 from wire.framing import DEFAULT_FRAME_LIMIT, LineSplitter, Oversize
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from supervisor.discovery.found_extension import ProjectCopy
-    from wire.attach import Attached, Offered
+    from wire.dialects.attach import Attached, Offered
 
 NEVER_STALLED = 1_000_000
 """`stall_after` of a hosted extension: its host finds out whether it hangs."""

@@ -21,8 +21,8 @@ from supervisor.sharing.offers import Offers
 from supervisor.sharing.session_frames import SessionFrames
 from supervisor.sharing.session_use import sum_of
 from supervisor.sharing.shared_extension import SharedExtension
-from wire import attach
-from wire.attach import PROTOCOL
+from wire.dialects import attach
+from wire.dialects.attach import PROTOCOL
 from wire.dialects.base import RunSession
 from wire.stats import SessionStats
 from wire.suggestions import no_such

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from supervisor.control.connection import ControlConnection
-from wire import attach
-from wire.attach import HEAD_LIMIT, AttachError
+from wire.dialects import attach
+from wire.dialects.attach import HEAD_LIMIT, AttachError
 from wire.dialects.base import RunSession
 from wire.framing import DEFAULT_FRAME_LIMIT, Oversize
 

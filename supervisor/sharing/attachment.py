@@ -11,9 +11,9 @@ from msgspec.structs import force_setattr
 from supervisor.loop.future import Failure
 from supervisor.sharing import run_frames
 from supervisor.sharing.run_frames import Question
-from wire import attach, frames
-from wire.attach import AttachError, ext_head
-from wire.dialects import host_calls
+from wire import frames
+from wire.dialects import attach, host_calls
+from wire.dialects.attach import AttachError, ext_head
 from wire.dialects.base import GuardAnswer
 from wire.dialects.verdict import answer_frame
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from supervisor.control import unix_socket
 from supervisor.home.runtime_dir import ATTACH_SUFFIX, runtime_dirs, sockets_in
-from wire import attach
-from wire.attach import PROTOCOL, AttachError
+from wire.dialects import attach
+from wire.dialects.attach import PROTOCOL, AttachError
 from wire.framing import DEFAULT_FRAME_LIMIT, LineSplitter, Oversize
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from supervisor.extension.lifecycle import WorkerState
 from supervisor.extension.restart import EndCause
 from supervisor.loop.future import Failure
 from supervisor.sharing.served_extension import ServedExtension, registered
-from wire import attach, frames
+from wire import frames
+from wire.dialects import attach
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

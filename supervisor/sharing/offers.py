@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from supervisor.discovery.kind import COPILOT, ExtensionKind
 from supervisor.reload.file_watcher import look
-from wire.attach import Offered
+from wire.dialects.attach import Offered
 from wire.text import valid_text
 
 if TYPE_CHECKING:

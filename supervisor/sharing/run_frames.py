@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from wire import frames
-from wire.attach import AttachError
+from wire.dialects.attach import AttachError
 from wire.lenient_json import UNREADABLE, reason
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from supervisor.loop.future import Failure
 from supervisor.registry.registration import INTERACTIVE_S
 from supervisor.sharing import run_frames
 from supervisor.sharing.session_use import Uses
-from wire import attach, frames
-from wire.attach import Registered
+from wire import frames
+from wire.dialects import attach
+from wire.dialects.attach import Registered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -193,7 +194,9 @@ class ServedExtension:
             return attach.encode(attach.State(self.name, "starting"))
         if extension.is_up:
             return attach.encode(registered(extension))
-        return attach.encode(attach.State(self.name, "gone" if extension.is_given_up else "down", extension.lead.requests.refusal))
+        return attach.encode(
+            attach.State(self.name, "gone" if extension.is_given_up else "down", extension.lead.requests.refusal)
+        )
 
     def told(self, kind: str, message: str) -> None:
         """Passes a notice about the extension on to its runs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from wire.attach import SessionUse
+from wire.dialects.attach import SessionUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -18,7 +18,7 @@ from tests.support.host import source
 from tests.support.host_process import hosting
 from tests.support.messages_server import MessagesServer, text_reply, tool_reply
 from tests.support.zot_process import wait_until
-from wire.attach import PROTOCOL, Attached, encode
+from wire.dialects.attach import PROTOCOL, Attached, encode
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:

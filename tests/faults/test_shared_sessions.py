@@ -19,8 +19,9 @@ from tests.support.host import SOON
 from tests.support.lives import is_gone
 from tests.support.shared_stand import Stand
 from tests.support.zot_process import wait_until
-from wire import attach, frames
-from wire.attach import PROTOCOL, ext_head, ext_line
+from wire import frames
+from wire.dialects import attach
+from wire.dialects.attach import PROTOCOL, ext_head, ext_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,8 @@ import msgspec
 from supervisor.loop.future import Failure
 from supervisor.sharing.attach_server import AttachServer
 from tests.support.host import Host
-from wire import attach, frames
+from wire import frames
+from wire.dialects import attach
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -73,7 +73,7 @@ class SwitchModel(msgspec.Struct, frozen=True):
 
     model: str
     reasoning: str | None = None
-    """The level of reasoning from the next prompt on, a word of `wire.flags.reasoning_levels`. None: it stays."""
+    """The level of reasoning from the next prompt on, a word of `wire.reasoning_levels`. None: it stays."""
 
 
 class GetSessionName(msgspec.Struct, frozen=True):

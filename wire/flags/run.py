@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wire.flags.flag import Flag, Kind
-from wire.flags.reasoning_levels import LEVELS
+from wire.reasoning_levels import LEVELS
 
 OUTPUT = "Output"
 MODEL = "The model"

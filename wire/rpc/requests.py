@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Raw
 
 from wire.field_errors import explain
-from wire.flags.reasoning_levels import Reasoning
 from wire.framing import DEFAULT_FRAME_LIMIT
 from wire.lenient_json import UNREADABLE, reason, repair
+from wire.reasoning_levels import Reasoning
 from wire.rpc import responses
 from wire.rpc.messages import Message
 from wire.suggestions import did_you_mean

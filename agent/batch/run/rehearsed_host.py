@@ -16,7 +16,8 @@ from supervisor.control import unix_socket
 from supervisor.discovery.discover import MANIFEST, discover
 from supervisor.home.runtime_dir import BATCH_SUFFIX
 from supervisor.sharing.offers import plain_offer
-from wire import attach, frames
+from wire import frames
+from wire.dialects import attach
 from wire.framing import LineSplitter
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from wire.attach import FromRun, Offered
+    from wire.dialects.attach import FromRun, Offered
 
 NAME = "rehearsed"
 """The name of the extension, and of its tool."""

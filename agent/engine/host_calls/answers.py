@@ -12,7 +12,7 @@ from supervisor.discovery.found_extension import Scope
 from supervisor.home.repository import repository_root
 from supervisor.home.safe_files import read_start
 from wire.dialects import host_calls as calls
-from wire.flags.reasoning_levels import LEVELS
+from wire.reasoning_levels import LEVELS
 from wire.suggestions import not_one_of
 from wire.text import one_line
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
     from supervisor.supervisor import Supervisor
-    from wire.flags.reasoning_levels import Reasoning
+    from wire.reasoning_levels import Reasoning
 
 NAME_LENGTH = 200
 """Maximum of a session's name in characters."""

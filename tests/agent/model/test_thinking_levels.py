@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agent.model import catalogue
 from agent.model.catalogue import CATALOGUE, ModelInfo, Prices, Thinking
 from agent.model.thinking_levels import BUDGETS, EFFORTS, OFF, levels_of, nearest_level, remark, request_fields
-from wire.flags.reasoning_levels import LEVELS
+from wire.reasoning_levels import LEVELS
 
 BUDGET_MODEL, MODEL = "claude-haiku-4-5", "claude-opus-5"
 ALWAYS = "claude-opus-5-5"

@@ -11,7 +11,8 @@ from supervisor.extension.lifecycle import WorkerState
 from supervisor.sharing import leased_extension
 from tests.support.host import LATER, ONCE, SOON
 from tests.support.leasing_host import LeasingHost
-from wire import attach, frames
+from wire import frames
+from wire.dialects import attach
 
 Frame = dict[str, object]
 
