@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from supervisor.sharing.session_use import Uses
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["began", "ended", "left", "told"]), st.integers(0, 3), st.floats(0, 5)), max_size=60
+    st.tuples(
+        st.sampled_from(["began", "ended", "left", "told"]),
+        st.integers(0, 3),
+        st.integers(0, 50).map(lambda tenths: tenths / 10),
+    ),
+    max_size=60,
 )
 
 
