@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -43,7 +44,7 @@ for frame in frames():
     if kind == "event":
         told.append([frame["event"], session, frame.get("reason")])
     elif kind == "event_intercept":
-        send(type="event_intercept_response", id=frame["id"], block=True, reason="for " + session)
+        send(type="event_intercept_response", id=frame["id"], block=True, reason="for " + str(session))
     elif kind == "tool_result":
         if frame["id"] in calls:
             result(calls.pop(frame["id"]), "nested: " + frame["content"][0]["text"])
@@ -369,6 +370,37 @@ def test_the_death_of_the_extension_ends_each_call_of_each_run_once(stand: Stand
         run.until(lambda: ["session_start", run.session_id, None] in told(run))  # noqa: B023
 
 
+def test_each_call_of_a_storm_ends_once_and_none_crosses(stand: Stand) -> None:
+    """The process is killed at many moments. A run with which it died twice has a process of its own, whose frames
+    name no session."""
+    stand.write("all", ALL, on_failure="deny", restart={**BACK, "max": 1000})
+    stand.start()
+    runs = [stand.run() for _ in range(4)]
+    ends: list[dict[int, list[Any]]] = [{} for _ in runs]
+    judged: list[list[Any]] = [[] for _ in runs]
+    begun = random.Random(7)
+    for turn in range(60):
+        for number, run in enumerate(runs):
+            if "echo" in run.tools():
+                mine = ends[number].setdefault(turn, [])
+                run.begin_call("echo", json.dumps({"text": f"{number} {turn}"}).encode(), mine.append)
+            event = frames.Event("tool_call", tool_id="t", tool_name="read", tool_args=frames.Raw(b"{}"))
+            run.supervisor.begin_intercept(event, judged[number].append)
+        if turn % 6 == 5 and (pids := stand.host.stats()["all"].pids if stand.host else ()):
+            with suppress(ProcessLookupError):
+                os.kill(pids[0], signal.SIGKILL)
+        begun.choice(runs).run_for(begun.random() / 50)
+    for number, run in enumerate(runs):
+        run.until(lambda: all(ends[number].values()) and len(judged[number]) == 60)  # noqa: B023
+        run.run_for(0.02)
+        for turn, answers in ends[number].items():
+            (answer,) = answers
+            said = answer.failure or answer.frame.content[0].text
+            assert said in (Failure.DIED, f"{number} {turn} for {run.session_id}", f"{number} {turn} for None")
+        assert all(each.is_blocked for each in judged[number])
+        assert {each.reason for each in judged[number] if not each.missing} <= {f"for {run.session_id}", "for None"}
+
+
 @pytest.mark.parametrize("moment", ["idle", "call", "verdict", "start"])
 def test_the_death_of_the_host_ends_all_at_once_and_leaves_nothing(stand: Stand, moment: str) -> None:
     stand.write("all", ALL, on_failure="deny")
@@ -415,7 +447,10 @@ def test_a_stopped_host_costs_deadlines_and_no_more(stand: Stand) -> None:
     finally:
         stand.host.running.signal(signal.SIGCONT)
     assert run.text("echo", text="y") == f"y for {run.session_id}"
-    assert run.hosted.use()["all"].calls == 3
+    run.hosted.learn_use()
+    assert run.hosted.connection is not None
+    assert run.hosted.connection.use is not None
+    assert run.hosted.connection.use.extensions["all"].calls == 3
 
 
 # --- a run that kills --------------------------------------------------------------------------------------------
