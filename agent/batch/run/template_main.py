@@ -58,8 +58,8 @@ def model_worker(_argument: bytes) -> NoReturn:
 
 def prepare() -> None:
     """Takes about a second of the processor. The second rehearsal, with an extension of a host, makes fewer objects
-    than the first, and saves any run another 5 % of its time. Where there is no room for the files of a rehearsal, as in
-    a full /tmp, there is none: forks are slower then, and work as well."""
+    than the first, and saves any run another 5 % of its time. Where there is no room for the files of a rehearsal, as
+    in a full /tmp, there is none: forks are slower then, and work as well."""
     gc.disable()  # imports make no garbage
     import_all()
     try:
