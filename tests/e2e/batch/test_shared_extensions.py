@@ -189,13 +189,15 @@ def calls(batch: BatchCommand, task: str) -> list[Any]:
     return [each for each in began(batch, task) if isinstance(each, events.ToolCall)]
 
 
-def test_a_killed_batch_leaves_nothing_and_the_next_start_shares_again(zot, batch):
+@pytest.mark.parametrize("victims", [("batch",), ("host", "batch"), ("batch", "host")])
+def test_a_killed_batch_leaves_nothing_and_the_next_start_shares_again(zot, batch, victims):
     one = put_teller(zot, "one")
     batch.tasks({"a": "one", "b": "one hold", "c": "one"})
     with batch.start("-j", "1", "-q", "-e", one, cold=True) as running:
         wait_until(lambda: calls(batch, "b"))
-        host_of(running)
-        running.signal(signal.SIGKILL)
+        pids = {"batch": running.pid, "host": host_of(running)}
+        for victim in victims:
+            os.kill(pids[victim], signal.SIGKILL)
         wait_until(lambda: running.find_child("") is None)
         running.finish()
     batch.tasks({"a": "one", "b": "one", "c": "one"})
