@@ -118,7 +118,9 @@ def read_batch(folders: Sequence[RunFolder], now: float, prefer: Prefer | None =
         reserved_usd=_sane(spent.reserved_usd),
         usage=spent.usage if _is_sane(spent.usage) else Usage(),
         workload=fold.workload,
-        extensions=sorted(fold.extensions.values(), key=lambda use: (-use.cpu_s, -use.calls, use.name)),
+        extensions=sorted(
+            fold.extensions.values(), key=lambda use: (-use.cpu_s - use.cpu_share_s, -use.calls, use.name)
+        ),
         models=[model for model, _ in models.most_common()],
         notes=fold.notes,
     )

@@ -39,7 +39,7 @@ def test_the_parts_add_up_to_the_busy_time(steps: list[tuple[str, int, float]], 
     told = [uses.told(use, cpu_s) for use in each]
     assert uses.busy_s == pytest.approx(busy_s)
     assert sum(use.busy_s for use in told) == pytest.approx(busy_s, abs=1e-5)
-    if busy_s:
+    if uses.busy_s:
         assert sum(use.cpu_s for use in told) == pytest.approx(cpu_s, abs=1e-4)
     else:
         assert [use.cpu_s for use in told] == [0.0] * 4
