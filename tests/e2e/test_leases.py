@@ -138,6 +138,20 @@ def test_a_process_that_never_answers_lease_begin(host, server, record):
     assert received(record, "lease_begin")[0]["pid"] not in host.stats()["leased"].pids
 
 
+def test_processes_that_sleep_are_started_for_runs_one_by_one(zot, server, record):
+    lazy = {"start": "lazy", "workers": 3}
+    made = extension(zot.folder, "leased.sh", record, name="leased", sessions="leased", **lazy)
+    with hosting(zot, made) as host:
+        wait_until(lambda: len(host.stats()["leased"].pids) == 3)
+        assert host.zot.run("stop", str(host.pid)).status == 0
+    with hosting(zot, made) as host:
+        assert host.stats()["leased"].pids == ()
+        for _ in range(3):
+            server.add(tool_reply([("who", {})]), text_reply("Done."))
+            (said,) = run(host, "--json", "go", server=server).check(Status.OK).tool_texts()
+            assert host.stats()["leased"].pids == (int(said.split()[0]),)
+
+
 @pytest.mark.parametrize("action", ["restart", "reload"])
 def test_a_restart_or_reload_with_runs_attached(host, rpc, action):
     with rpc("--host", str(host.pid)) as one, rpc("--host", str(host.pid)) as other:
