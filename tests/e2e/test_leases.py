@@ -138,9 +138,9 @@ def test_a_process_that_never_answers_lease_begin(host, server, record):
     assert received(record, "lease_begin")[0]["pid"] not in host.stats()["leased"].pids
 
 
-def test_processes_that_sleep_are_started_for_runs_one_by_one(zot, server, record):
-    lazy = {"start": "lazy", "workers": 3}
-    made = extension(zot.folder, "leased.sh", record, name="leased", sessions="leased", **lazy)
+def test_processes_that_sleep_are_started_for_runs_one_by_one(zot, server):
+    lazy = {"start": "lazy", "env_policy": "minimal", "workers": 3}
+    made = extension(zot.folder, "leased.sh", "/dev/null", name="leased", sessions="leased", **lazy)
     with hosting(zot, made) as host:
         wait_until(lambda: len(host.stats()["leased"].pids) == 3)
         assert host.zot.run("stop", str(host.pid)).status == 0
