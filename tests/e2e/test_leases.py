@@ -7,10 +7,11 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.support.extension_folder import extension
+from tests.support.extension_folder import extension, folder
 from tests.support.host_process import hosting
 from tests.support.messages_server import text_reply, tool_reply
 from tests.support.rpc_client import end
+from tests.support.sdk_program import PRELUDE, PYTHON
 from tests.support.zot_process import wait_until
 from wire.exit_codes import Status
 
@@ -77,6 +78,35 @@ def test_a_shell_script_serves_one_run_after_another(zot, server, record):
         assert [line.split(" ", 1)[1] for line in record.read_text().splitlines()] == wanted
 
 
+def test_an_extension_of_the_sdk_forgets_each_run(zot, server):
+    code = f"""{PRELUDE}
+words = []
+
+@ext.on_lease_begin
+def begin(lease: Lease) -> None:
+    words.append(lease.session_id)
+
+@ext.on_lease_end
+def end() -> None:
+    words.clear()
+
+@ext.tool
+def who() -> str:
+    return f"{{os.getpid()}} {{' '.join(words)}}"
+
+ext.run()
+"""
+    script = zot.folder / "sdk.py"
+    script.write_text(code)
+    made = folder(zot.folder, "leased", [*PYTHON, str(script)], sessions="leased")
+    with hosting(zot, made) as host:
+        for _ in range(2):
+            server.add(tool_reply([("who", {})]), text_reply("Done."))
+            outcome = run(host, "--json", "go", server=server).check(Status.OK)
+            assert outcome.tool_texts() == [f"{host.stats()['leased'].pids[0]} {outcome.result.session}"]
+        assert host.stats()["leased"].exits == 0
+
+
 def test_runs_at_the_same_time_have_a_process_each(host, rpc):
     with ExitStack() as stack:
         servers = [stack.enter_context(rpc("--host", str(host.pid))) for _ in range(3)]
@@ -125,11 +155,11 @@ def test_one_that_does_not_say_leases_is_started_by_each_run(zot, record):
 
 
 def test_a_process_that_never_answers_lease_begin(host, server, record):
-    folder = host.zot.cwd / "silent"
-    folder.mkdir()
+    silent = host.zot.cwd / "silent"
+    silent.mkdir()
     server.add(text_reply("Without it."))
     outcome = host.zot.run(
-        "--host", str(host.pid), "--base-url", server.base_url, "--api-key", "k", "-p", "go", cwd=folder
+        "--host", str(host.pid), "--base-url", server.base_url, "--api-key", "k", "-p", "go", cwd=silent
     )
     assert (outcome.status, outcome.text) == (0, "Without it.\n")
     assert "has not answered lease_begin with lease_ready within 2 s" in outcome.stderr
