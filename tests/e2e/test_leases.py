@@ -26,7 +26,7 @@ def record(zot):
 
 @pytest.fixture
 def host(zot, record):
-    made = extension(zot.folder, "leased.py", record, name="leased", sessions="leased", restart=SOON)
+    made = extension(zot.folder, "lease_holder.py", record, name="leased", sessions="leased", restart=SOON)
     with hosting(zot, made) as host:
         yield host
 
@@ -63,7 +63,7 @@ def test_runs_one_after_another_have_one_process(host, record):
 
 
 def test_a_shell_script_serves_one_run_after_another(zot, server, record):
-    made = extension(zot.folder, "leased.sh", record, name="leased", sessions="leased")
+    made = extension(zot.folder, "lease_holder.sh", record, name="leased", sessions="leased")
     with hosting(zot, made) as host:
         sessions = []
         for _ in range(2):
@@ -146,7 +146,7 @@ def test_a_crash_hurts_its_run_alone(host, server, rpc, record):
 
 
 def test_one_that_does_not_say_leases_is_started_by_each_run(zot, record):
-    made = extension(zot.folder, "leased.py", record, "other", name="leased", sessions="leased")
+    made = extension(zot.folder, "lease_holder.py", record, "other", name="leased", sessions="leased")
     with hosting(zot, made) as host:
         outcome = run(host, "--ext", made, "-p", "/who")
         assert int(outcome.text) not in host.stats()["leased"].pids
@@ -170,7 +170,7 @@ def test_a_process_that_never_answers_lease_begin(host, server, record):
 
 def test_processes_that_sleep_are_started_for_runs_one_by_one(zot, server):
     lazy = {"start": "lazy", "env_policy": "minimal", "workers": 3}
-    made = extension(zot.folder, "leased.sh", "/dev/null", name="leased", sessions="leased", **lazy)
+    made = extension(zot.folder, "lease_holder.sh", "/dev/null", name="leased", sessions="leased", **lazy)
     with hosting(zot, made) as host:
         wait_until(lambda: len(host.stats()["leased"].pids) == 3)
         assert host.zot.run("stop", str(host.pid)).status == 0

@@ -28,7 +28,7 @@ def record(zot):
 @pytest.fixture(params=["leased", "shared"])
 def host(request, zot, record):
     made = extension(
-        zot.folder, "leased.py", record, name="hosted", sessions=request.param, on_failure="deny", restart={"max": 50}
+        zot.folder, "lease_holder.py", record, name="hosted", sessions=request.param, on_failure="deny", restart={"max": 50}
     )
     with hosting(zot, made) as host:
         yield host

@@ -30,7 +30,7 @@ def record(tmp_path):
 
 @pytest.fixture
 def leased(host, record):
-    host.add("leased.py", record, name="leased", sessions="leased", restart=SOON)
+    host.add("lease_holder.py", record, name="leased", sessions="leased", restart=SOON)
     return host.start()
 
 
@@ -63,7 +63,7 @@ def test_one_process_serves_one_run_after_another(leased, record):
 
 
 def test_a_shell_script_is_leased(host, record):
-    host.add("leased.sh", record, name="leased", sessions="leased")
+    host.add("lease_holder.sh", record, name="leased", sessions="leased")
     host.start()
     said = []
     for number in range(3):
@@ -99,7 +99,7 @@ def test_many_runs_that_come_at_once(leased):
 
 
 def test_the_first_workers_are_those_of_the_manifest(host, record):
-    host.add("leased.py", record, name="leased", sessions="leased", workers=3)
+    host.add("lease_holder.py", record, name="leased", sessions="leased", workers=3)
     host.start()
     assert len(host.pids()) == 3
     assert len({host.run(f"s{number}").call("pid") for number in range(4)}) == 4
@@ -231,7 +231,7 @@ def test_a_process_that_does_not_begin_its_lease_is_replaced_and_counted(leased,
 
 def test_a_process_that_never_begins_is_given_up_for_its_run_and_not_for_others(host, record, monkeypatch):
     monkeypatch.setattr(leased_extension, "READY_S", 0.1)
-    host.add("leased.py", record, name="leased", sessions="leased", restart={**SOON, "max": 3})
+    host.add("lease_holder.py", record, name="leased", sessions="leased", restart={**SOON, "max": 3})
     host.start()
     bad = host.attach("bad", "/p/silent")
     bad.take()
@@ -375,7 +375,7 @@ def test_a_reload_with_runs_attached(leased):
 
 
 def test_a_run_is_told_when_its_process_is_given_up(host, record):
-    host.add("leased.py", record, name="leased", sessions="leased", restart={**SOON, "max": 2})
+    host.add("lease_holder.py", record, name="leased", sessions="leased", restart={**SOON, "max": 2})
     host.start()
     one, other = host.run("one"), host.run("other")
     one.failure(one.begin("crash"))
@@ -391,7 +391,7 @@ def test_a_run_is_told_when_its_process_is_given_up(host, record):
 
 
 def test_a_policy_of_no_restarts_holds_for_the_run_and_not_for_the_next(host, record):
-    host.add("leased.py", record, name="leased", sessions="leased", restart=ONCE)
+    host.add("lease_holder.py", record, name="leased", sessions="leased", restart=ONCE)
     host.start()
     one = host.run("one")
     one.failure(one.begin("crash"))
@@ -413,7 +413,7 @@ def test_a_program_that_never_starts_is_gone_for_all(host):
 
 def test_a_run_waits_for_the_restart_of_its_own_process(host, record):
     """It does not take the process of the next run, with which it may die again."""
-    host.add("leased.py", record, name="leased", sessions="leased", restart=LATER)
+    host.add("lease_holder.py", record, name="leased", sessions="leased", restart=LATER)
     host.start()
     one, other = host.run("one"), host.run("other")
     one.failure(one.begin("crash"))
@@ -447,7 +447,7 @@ def test_the_host_stops_with_leases_open_and_others_waiting(leased, monkeypatch)
 
 
 def test_one_whose_hello_does_not_say_leases_is_private(host, record):
-    host.add("leased.py", record, "other", name="leased", sessions="leased")
+    host.add("lease_holder.py", record, "other", name="leased", sessions="leased")
     host.start()
     run = host.attach("one")
     (offer,) = run.attached.extensions
@@ -474,7 +474,7 @@ def test_one_that_is_still_starting_becomes_private_for_its_runs(host, tmp_path)
 
 def test_limits_hold_for_each_process(host, record):
     limits = {"rss_mb": 200}
-    host.add("leased.py", record, name="leased", sessions="leased", restart=SOON, limits=limits)
+    host.add("lease_holder.py", record, name="leased", sessions="leased", restart=SOON, limits=limits)
     host.start()
     one, other = host.run("one"), host.run("other")
     for run in (one, other):
