@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.extension_folder import extension, folder
 from tests.support.host_process import hosting
+from tests.support.leasing_host import received
 from tests.support.messages_server import text_reply, tool_reply
 from tests.support.rpc_client import end
 from tests.support.sdk_program import PRELUDE, PYTHON
@@ -34,11 +35,6 @@ def host(zot, record):
 def run(host, *words, server=None):
     model = () if server is None else ("--base-url", server.base_url, "--api-key", "k")
     return host.zot.run("--host", str(host.pid), *model, *words)
-
-
-def received(record, *kinds):
-    found = [json.loads(line) for line in record.read_text().splitlines() if line.endswith("}")]
-    return [each for each in found if each["type"] in kinds]
 
 
 def who(running):

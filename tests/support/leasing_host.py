@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from supervisor.loop.future import Failure
+from supervisor.sharing import leased_extension
 from supervisor.sharing.attach_server import AttachServer
 from tests.support.host import Host
 from wire import attach, frames
@@ -16,7 +17,22 @@ from wire import attach, frames
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
 VERSION = "1.0"
+
+
+def received(record: Path, *kinds: str) -> list[dict[str, Any]]:
+    """The frames that processes of `lease_holder.py` have got, of these types or about leases."""
+    kinds = kinds or ("lease_begin", "lease_end")
+    found = [json.loads(line) for line in record.read_text().splitlines() if line.endswith("}")]
+    return [each for each in found if each["type"] in kinds]
+
+
+def limit_to(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    """A leased extension has at most so many processes."""
+    step = leased_extension.next_step
+    monkeypatch.setattr(leased_extension, "next_step", lambda waiting, places: step(waiting, places, limit))
 
 
 class LeasingHost(Host):
