@@ -157,5 +157,16 @@ class RawRun:
         assert failed.failure in [each.value for each in Failure]
         return failed
 
+    def ends_of(self, call: str) -> list[Any]:
+        """The answers and failures of a call so far."""
+        return [*self.all(frames.ToolResult, id=call), *self.all(attach.Failed, id=call)]
+
+    def call_again(self, do: str) -> str:
+        """The text of a call that may fail; "" if it does."""
+        call = self.begin(do)
+        self.host.until(lambda: self.ends_of(call))
+        (end,) = self.ends_of(call)
+        return end.content[0].text or "" if isinstance(end, frames.ToolResult) else ""
+
     def states(self) -> list[str]:
         return [each.state for each in self.all(attach.State)]

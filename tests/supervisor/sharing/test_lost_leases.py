@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import signal
+
 import pytest
 
 from supervisor.extension.lifecycle import WorkerState
@@ -212,3 +215,56 @@ def test_the_host_stops_with_leases_open_and_others_waiting(leased, monkeypatch)
         leased.until(lambda run=run: run.all(attach.State) and run.is_closed)
     assert waiting.all(attach.Registered) == []
     assert leased.pids() == []
+
+
+class Storm:
+    """Runs that come, go and call, and processes that crash and are killed, in an order that `dice` decides."""
+
+    def __init__(self, host, seed):
+        self.host, self.dice = host, random.Random(seed)
+        self.runs, self.calls, self.count = [], [], 0
+
+    def join(self):
+        if len(self.runs) < 5:
+            self.count += 1
+            self.runs.append(self.host.attach(f"s{self.count}"))
+            self.runs[-1].take()
+
+    def leave(self):
+        if self.runs:
+            self.runs.pop(self.dice.randrange(len(self.runs))).end()
+
+    def call(self, do="whose"):
+        served = [run for run in self.runs if run.all(attach.Registered)]
+        if served:
+            run = self.dice.choice(served)
+            self.calls.append((run, run.begin(do)))
+
+    def crash(self):
+        self.call("crash")
+
+    def kill(self):
+        self.dice.choice(self.host.extension("leased").workers).kill(signal.SIGKILL)
+
+    def wait(self):
+        self.host.run_for(self.dice.choice((0, 0.005, 0.02)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_storm_of_runs_crashes_and_kills(host, record, seed):
+    """Each call ends once, in a process that has the lease of its run; at the end each run is served."""
+    host.add("lease_holder.py", record, name="leased", sessions="leased", restart={**SOON, "max": 1000})
+    host.start()
+    storm = Storm(host, seed)
+    actions = (storm.join, storm.leave, storm.call, storm.call, storm.call, storm.crash, storm.kill, storm.wait)
+    for _ in range(250):
+        storm.dice.choice(actions)()
+    for run in storm.runs:
+        host.until(lambda run=run: run.call_again("whose") == run.session)
+    for run, call in storm.calls:
+        if run in storm.runs:
+            host.until(lambda run=run, call=call: run.ends_of(call))
+            (end,) = run.ends_of(call)
+            assert isinstance(end, attach.Failed) or end.content[0].text == run.session
+    assert len(host.pids()) <= 10
+    assert all(not each.requests.pending for each in host.extension("leased").workers)
