@@ -212,22 +212,22 @@ class LeasedExtension(ServedExtension):
             waiting[0].attachment.run.drop(waiting[0].attachment, extension.failure)
             return
         taken = {id(each.slot) for each in self._leases.values()}
-        self._wake(len(waiting))
         step = next_step(range(len(waiting)), [_place(slot, taken) for slot in extension.slots])
         for number, index in step.given:
             self._begin(waiting[number], extension.slots[index])
         if extension.is_settled:
-            for _ in range(step.starts):
-                extension.add_worker()
+            self._start(step.starts)
             for number in step.late:
                 self._delay(waiting[number])
 
-    def _wake(self, count: int) -> None:
-        """Starts at most this number of the processes that sleep."""
-        asleep = [each.worker for each in self.extension.slots if each.worker.state is WorkerState.ASLEEP]
+    def _start(self, count: int) -> None:
+        """Starts this number of processes, first those that sleep."""
+        workers = (each.worker for each in self.extension.slots)
+        asleep = [each for each in workers if isinstance(each, LazyWorker) and each.state is WorkerState.ASLEEP]
         for worker in asleep[:count]:
-            if isinstance(worker, LazyWorker):
-                worker.start_soon()
+            worker.start_soon()
+        for _ in range(count - len(asleep)):
+            self.extension.add_worker()
 
     @property
     def _is_hopeless(self) -> bool:
@@ -297,5 +297,5 @@ def _place(slot: WorkerSlot, taken: set[int]) -> Place:
     state = slot.worker.state
     if state is WorkerState.READY:
         return Place.FREE
-    is_coming = slot.is_due or not state.is_settled or state in (WorkerState.ASLEEP, WorkerState.WAKING)
+    is_coming = slot.is_due or not state.is_settled or state is WorkerState.WAKING
     return Place.COMING if is_coming else Place.DOWN

@@ -7,10 +7,12 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.support.extension_folder import extension
+from tests.support.extension_folder import extension, folder
 from tests.support.host_process import hosting
+from tests.support.leasing_host import received
 from tests.support.messages_server import text_reply, tool_reply
 from tests.support.rpc_client import end
+from tests.support.sdk_program import PRELUDE, PYTHON
 from tests.support.zot_process import wait_until
 from wire.exit_codes import Status
 
@@ -25,7 +27,7 @@ def record(zot):
 
 @pytest.fixture
 def host(zot, record):
-    made = extension(zot.folder, "leased.py", record, name="leased", sessions="leased", restart=SOON)
+    made = extension(zot.folder, "lease_holder.py", record, name="leased", sessions="leased", restart=SOON)
     with hosting(zot, made) as host:
         yield host
 
@@ -33,11 +35,6 @@ def host(zot, record):
 def run(host, *words, server=None):
     model = () if server is None else ("--base-url", server.base_url, "--api-key", "k")
     return host.zot.run("--host", str(host.pid), *model, *words)
-
-
-def received(record, *kinds):
-    found = [json.loads(line) for line in record.read_text().splitlines() if line.endswith("}")]
-    return [each for each in found if each["type"] in kinds]
 
 
 def who(running):
@@ -62,7 +59,7 @@ def test_runs_one_after_another_have_one_process(host, record):
 
 
 def test_a_shell_script_serves_one_run_after_another(zot, server, record):
-    made = extension(zot.folder, "leased.sh", record, name="leased", sessions="leased")
+    made = extension(zot.folder, "lease_holder.sh", record, name="leased", sessions="leased")
     with hosting(zot, made) as host:
         sessions = []
         for _ in range(2):
@@ -75,6 +72,35 @@ def test_a_shell_script_serves_one_run_after_another(zot, server, record):
         wait_until(lambda: len(record.read_text().splitlines()) == 4)
         wanted = [f"{kind} {session}" for session in sessions for kind in ("begin", "end")]
         assert [line.split(" ", 1)[1] for line in record.read_text().splitlines()] == wanted
+
+
+def test_an_extension_of_the_sdk_forgets_each_run(zot, server):
+    code = f"""{PRELUDE}
+words = []
+
+@ext.on_lease_begin
+def begin(lease: Lease) -> None:
+    words.append(lease.session_id)
+
+@ext.on_lease_end
+def end() -> None:
+    words.clear()
+
+@ext.tool
+def who() -> str:
+    return f"{{os.getpid()}} {{' '.join(words)}}"
+
+ext.run()
+"""
+    script = zot.folder / "sdk.py"
+    script.write_text(code)
+    made = folder(zot.folder, "leased", [*PYTHON, str(script)], sessions="leased")
+    with hosting(zot, made) as host:
+        for _ in range(2):
+            server.add(tool_reply([("who", {})]), text_reply("Done."))
+            outcome = run(host, "--json", "go", server=server).check(Status.OK)
+            assert outcome.tool_texts() == [f"{host.stats()['leased'].pids[0]} {outcome.result.session}"]
+        assert host.stats()["leased"].exits == 0
 
 
 def test_runs_at_the_same_time_have_a_process_each(host, rpc):
@@ -116,7 +142,7 @@ def test_a_crash_hurts_its_run_alone(host, server, rpc, record):
 
 
 def test_one_that_does_not_say_leases_is_started_by_each_run(zot, record):
-    made = extension(zot.folder, "leased.py", record, "other", name="leased", sessions="leased")
+    made = extension(zot.folder, "lease_holder.py", record, "other", name="leased", sessions="leased")
     with hosting(zot, made) as host:
         outcome = run(host, "--ext", made, "-p", "/who")
         assert int(outcome.text) not in host.stats()["leased"].pids
@@ -125,17 +151,31 @@ def test_one_that_does_not_say_leases_is_started_by_each_run(zot, record):
 
 
 def test_a_process_that_never_answers_lease_begin(host, server, record):
-    folder = host.zot.cwd / "silent"
-    folder.mkdir()
+    silent = host.zot.cwd / "silent"
+    silent.mkdir()
     server.add(text_reply("Without it."))
     outcome = host.zot.run(
-        "--host", str(host.pid), "--base-url", server.base_url, "--api-key", "k", "-p", "go", cwd=folder
+        "--host", str(host.pid), "--base-url", server.base_url, "--api-key", "k", "-p", "go", cwd=silent
     )
     assert (outcome.status, outcome.text) == (0, "Without it.\n")
     assert "has not answered lease_begin with lease_ready within 2 s" in outcome.stderr
     assert host.stats()["leased"].timeouts >= 1
     assert int(run(host, "-p", "/who").text) in host.stats()["leased"].pids
     assert received(record, "lease_begin")[0]["pid"] not in host.stats()["leased"].pids
+
+
+def test_processes_that_sleep_are_started_for_runs_one_by_one(zot, server):
+    lazy = {"start": "lazy", "env_policy": "minimal", "workers": 3}
+    made = extension(zot.folder, "lease_holder.sh", "/dev/null", name="leased", sessions="leased", **lazy)
+    with hosting(zot, made) as host:
+        wait_until(lambda: len(host.stats()["leased"].pids) == 3)
+        assert host.zot.run("stop", str(host.pid)).status == 0
+    with hosting(zot, made) as host:
+        assert host.stats()["leased"].pids == ()
+        for _ in range(3):
+            server.add(tool_reply([("who", {})]), text_reply("Done."))
+            (said,) = run(host, "--json", "go", server=server).check(Status.OK).tool_texts()
+            assert host.stats()["leased"].pids == (int(said.split()[0]),)
 
 
 @pytest.mark.parametrize("action", ["restart", "reload"])

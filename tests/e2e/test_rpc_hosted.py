@@ -27,9 +27,8 @@ def record(zot):
 
 @pytest.fixture(params=["leased", "shared"])
 def host(request, zot, record):
-    made = extension(
-        zot.folder, "leased.py", record, name="hosted", sessions=request.param, on_failure="deny", restart={"max": 50}
-    )
+    how = {"sessions": request.param, "on_failure": "deny", "restart": {"max": 50}}
+    made = extension(zot.folder, "lease_holder.py", record, name="hosted", **how)
     with hosting(zot, made) as host:
         yield host
 

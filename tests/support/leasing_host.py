@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from supervisor.loop.future import Failure
+from supervisor.sharing import leased_extension
 from supervisor.sharing.attach_server import AttachServer
 from tests.support.host import Host
 from wire import frames
@@ -17,7 +18,22 @@ from wire.dialects import attach
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
 VERSION = "1.0"
+
+
+def received(record: Path, *kinds: str) -> list[dict[str, Any]]:
+    """The frames that processes of `lease_holder.py` have got, of these types or about leases."""
+    kinds = kinds or ("lease_begin", "lease_end")
+    found = [json.loads(line) for line in record.read_text().splitlines() if line.endswith("}")]
+    return [each for each in found if each["type"] in kinds]
+
+
+def limit_to(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    """A leased extension has at most so many processes."""
+    step = leased_extension.next_step
+    monkeypatch.setattr(leased_extension, "next_step", lambda waiting, places: step(waiting, places, limit))
 
 
 class LeasingHost(Host):
@@ -141,6 +157,17 @@ class RawRun:
         failed: attach.Failed = self.until(attach.Failed, id=call)
         assert failed.failure in [each.value for each in Failure]
         return failed
+
+    def ends_of(self, call: str) -> list[Any]:
+        """The answers and failures of a call so far."""
+        return [*self.all(frames.ToolResult, id=call), *self.all(attach.Failed, id=call)]
+
+    def call_again(self, do: str) -> str:
+        """The text of a call that may fail; "" if it does."""
+        call = self.begin(do)
+        self.host.until(lambda: self.ends_of(call))
+        (end,) = self.ends_of(call)
+        return end.content[0].text or "" if isinstance(end, frames.ToolResult) else ""
 
     def states(self) -> list[str]:
         return [each.state for each in self.all(attach.State)]

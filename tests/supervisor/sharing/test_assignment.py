@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from supervisor.discovery.found_extension import FoundExtension, ProjectCopy, Scope
 from supervisor.sharing.assignment import NEVER_STALLED, Assignment, Terms, assign
 from supervisor.sharing.offers import describe, granted_values
-from wire.attach import PROTOCOL, Attached, Offered
+from wire.dialects.attach import PROTOCOL, Attached, Offered
 from wire.manifest import Manifest, parse_manifest
 from wire.settings.mcp_file import parse_mcp
 

@@ -43,6 +43,8 @@ def call(frame, kept):  # noqa: C901
     match args["do"]:
         case "pid":
             answer(frame, str(os.getpid()))
+        case "whose":
+            answer(frame, frame["lease"])
         case "crash":
             os._exit(3)
         case "keep":
@@ -79,7 +81,7 @@ def call(frame, kept):  # noqa: C901
 
 
 def main(record, *features):
-    kept = []
+    kept, lease = [], ""
     send(type="hello", name="leased", capabilities=["call_tool"], features=list(features or ["leases"]))
     send(type="subscribe", events=["session_start", "session_end", "turn_start"], intercept=["tool_call"])
     send(type="register_tool", name="do", description="Does it.", schema={"type": "object"})
@@ -91,14 +93,17 @@ def main(record, *features):
             print(json.dumps({"pid": os.getpid(), **frame}), file=out, flush=True)
             match frame["type"]:
                 case "lease_begin":
+                    lease = frame["session_id"]
                     begin(frame)
+                case "lease_end":
+                    lease = ""
                 case "event_intercept":
                     is_bad = (frame.get("tool_args") or {}).get("path") == "bad"
                     send(
                         type="event_intercept_response", id=frame["id"], block=is_bad, reason="bad" if is_bad else None
                     )
                 case "tool_call":
-                    call(frame, kept)
+                    call({**frame, "lease": lease}, kept)
                 case "command_invoked":
                     send(type="command_response", id=frame["id"], action="display", display=str(os.getpid()))
                 case "tool_result" if kept:
