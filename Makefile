@@ -116,6 +116,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.rpc
 	$(BIN)/python -m benchmarks.sessions
 	$(BIN)/python -m benchmarks.batch
+	$(BIN)/python -m benchmarks.sharing
 
 $(VENV)/.python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; none was found on PATH (or set PYTHON=…)"; exit 1; }

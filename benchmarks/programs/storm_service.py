@@ -12,7 +12,8 @@ import sys
 
 name = sys.argv[1] if len(sys.argv) > 1 else "service"
 is_leased = "leased" in sys.argv[2:]
-lease = ""
+lease = [""]
+"""The session of the present lease."""
 dice = random.Random(os.getpid())
 
 

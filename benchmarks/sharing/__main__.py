@@ -10,13 +10,15 @@ from benchmarks.report import Report, flags
 from benchmarks.sharing.attaching import attaching
 from benchmarks.sharing.flood import flood
 from benchmarks.sharing.hop import hop
+from benchmarks.sharing.lazy import lazy
+from benchmarks.sharing.processes import processes
 from benchmarks.sharing.storm import CALLS, storm
 from benchmarks.workshop import Workshop
 
 if TYPE_CHECKING:
     import argparse
 
-PARTS = {"hop": hop, "attach": attaching, "flood": flood, "storm": storm}
+PARTS = {"processes": processes, "hop": hop, "attach": attaching, "flood": flood, "lazy": lazy, "storm": storm}
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:

@@ -34,9 +34,9 @@ RUNS = 3
 """Sessions of supervisors."""
 VICTIM_SESSIONS = 5
 """Sessions of a process that is killed again and again: together a hundred."""
-SERVICES = {"one": {"workers": 1}, "two": {"workers": 2}, "leased": {"sessions": "leased"}}
+SERVICES: dict[str, dict[str, Any]] = {"one": {"workers": 1}, "two": {"workers": 2}, "leased": {"sessions": "leased"}}
 SERVICE = "storm_service.py"
-EXTENSION_KILL_S, VICTIM_KILL_S, HOST_KILL_S = 0.4, 1.5, 6.0
+EXTENSION_KILL_S, VICTIM_KILL_S, HOST_KILL_S = 0.25, 1.0, 4.0
 """Mean seconds from one kill to the next."""
 MARK = "ZOT_BENCH_STORM"
 PAUSE_S = 0.02

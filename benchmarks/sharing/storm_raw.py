@@ -48,6 +48,10 @@ class Session:
         self._number = 0
         self._retry_at = 0.0
 
+    @property
+    def is_attached(self) -> bool:
+        return self._sock is not None
+
     def attach(self) -> None:
         """Connects to the present host, as a new run. Tries again later if there is none."""
         if self._sock is not None or time.monotonic() < self._retry_at:
@@ -79,7 +83,7 @@ class Session:
     def call(self) -> None:
         """Begins calls until enough are under way."""
         dice, lines = self._book.dice, []
-        while self._sock is not None and self._up and len(self.open) < AT_ONCE and self._book.may_begin:
+        while self._up and len(self.open) < AT_ONCE and self._book.may_begin:
             name = dice.choice(sorted(self._up)).encode()
             call = self._book.begin(self._secret)
             self._number += 1
@@ -103,7 +107,7 @@ class Session:
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             self._take(orjson.loads(line))
-            if self._sock is None:
+            if not self.is_attached:
                 return
         self.call()
 
@@ -148,6 +152,7 @@ class Session:
             self._selector.unregister(self._sock)
             self._sock.close()
         self._sock = None
+        self._up.clear()
         self.open.clear()
 
 

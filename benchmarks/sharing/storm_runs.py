@@ -74,13 +74,13 @@ class Session:
         args = orjson.dumps({"secret": call.expected, "session": self._id})
         if dice.random() < 0.5:
             owned = dice.choice(list(run.supervisor.registrations.tools().values()))
-            run.supervisor.begin_call(owned, args, partial(self._answered, number))
+            run.supervisor.begin_call(owned, args, partial(self._answered, run, number))
         else:
             event = frames.Event("tool_call", tool_id="t", tool_name="bash", tool_args=Raw(args))
-            run.supervisor.begin_intercept(event, partial(self._judged, number))
+            run.supervisor.begin_intercept(event, partial(self._judged, run, number))
 
-    def _answered(self, number: int, answer: ToolAnswer) -> None:
-        if self._is_dead:
+    def _answered(self, run: HostedRun, number: int, answer: ToolAnswer) -> None:
+        if self._is_dead or run is not self._run:
             return
         call = self.open.pop(number, None)
         if answer.frame is None or answer.frame.is_error:
@@ -90,8 +90,8 @@ class Session:
             self._book.answer(call, answer.frame.content[0].text or "")
         self._may_die()
 
-    def _judged(self, number: int, judgement: Judgement) -> None:
-        if self._is_dead:
+    def _judged(self, run: HostedRun, number: int, judgement: Judgement) -> None:
+        if self._is_dead or run is not self._run:
             return
         call = self.open.pop(number, None)
         if judgement.blocked_by is not None and "secret-" in judgement.reason:

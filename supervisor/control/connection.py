@@ -52,6 +52,7 @@ class ControlConnection:
         is_idle: Callable[[], bool],
         line_limit: int = DEFAULT_FRAME_LIMIT,
         stuck_s: float = STUCK_S,
+        work_s: float = WORK_S,
     ) -> None:
         sock.setblocking(False)
         self._loop = loop
@@ -60,6 +61,7 @@ class ControlConnection:
         self._on_gone = on_gone
         self._is_idle = is_idle
         self._stuck_s = stuck_s
+        self._work_s = work_s
         self._splitter = LineSplitter(line_limit)
         self._lines: deque[Line | Oversize] = deque()
         self.outbox = Outbox()
@@ -119,7 +121,7 @@ class ControlConnection:
         """Hands over as many lines as fit into one pass. The rest follow in later passes; if too much output waits,
         they follow when the client has read."""
         self._work = None
-        until = self._loop.clock() + WORK_S
+        until = self._loop.clock() + self._work_s
         for _ in range(LINES_PER_PASS):
             if not self._lines or self.is_slow or not self.is_open:
                 break

@@ -22,6 +22,8 @@ COMPLAINTS = 100
 """Maximum number of faulty lines of a run before the host drops it."""
 STUCK_S = 300.0
 """Seconds that a run may read nothing while output waits: a stopped one may go on."""
+WORK_S = 0.05e-3
+"""Seconds in one pass of the loop for the lines of one run: the others wait as long for each of their frames."""
 _FRAME = b',"frame":'
 
 
@@ -49,7 +51,7 @@ class AttachedRun:
         self._complaints = 0
         self._connection = ControlConnection(
             loop, sock, on_line=self._on_line, on_gone=self._on_gone, is_idle=lambda: False,
-            line_limit=DEFAULT_FRAME_LIMIT + HEAD_LIMIT, stuck_s=STUCK_S,
+            line_limit=DEFAULT_FRAME_LIMIT + HEAD_LIMIT, stuck_s=STUCK_S, work_s=WORK_S,
         )  # fmt: skip
         self.send = self._connection.send
         """Sends a line to the run."""

@@ -56,10 +56,20 @@ TABLES = {
     ],
     "sdk": ["importing", "import zotext", "Python"],
     "sessions": ["reading the session", "a run without a credential", "writing a message of"],
+    "sharing": [
+        "4 runs as programs of their own",
+        "4 runs of one batch",
+        "a verdict, all on one core",
+        "a tool call, all on one core",
+        "memory of the host",
+        "a forked run attaches",
+        "while another floods, Python, every 2 ms",
+        "a kill storm of",
+    ],
     "startup": ["start-up", "zot --version", "first request, one silent"],
     "throughput": ["notify frames of 128 bytes", "processor time of the host"],
 }
-LONG = ("batch", "copilot", "intercept", "mcp", "rpc", "startup", "throughput")
+LONG = ("batch", "copilot", "intercept", "mcp", "rpc", "sharing", "startup", "throughput")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="places processes on processors")
