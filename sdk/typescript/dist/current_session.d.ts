@@ -1,6 +1,12 @@
 /** The session of the code that runs now, and the mark of it on frames. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Session } from './sessions.js';
+/** The session of a run. */
+export interface Session {
+    /** Its id; empty if the host has named none. */
+    readonly sessionId: string;
+    /** Its folder: a relative path in the arguments of a call starts there. */
+    readonly cwd: string;
+}
 /** The session whose handler runs here, with all that it has started. */
 export declare const currentSession: AsyncLocalStorage<Session | undefined>;
 /** The frame of an extension with the session of the handler that sends it, if the host has named one. */

@@ -4,14 +4,9 @@
  * A process that several runs share gets the session and the folder of the run with each frame. A process of one run gets
  * them with events, and one that runs lease with `lease_begin`: there, frames without them are about the last one named.
  */
+import { type Session } from './current_session.js';
 import type { HostFrame } from './frames.js';
-/** The session of a run. */
-export interface Session {
-    /** Its id; empty if the host has named none. */
-    readonly sessionId: string;
-    /** Its folder: a relative path in the arguments of a call starts there. */
-    readonly cwd: string;
-}
+export type { Session } from './current_session.js';
 /** A frame of the host about a session. */
 export type SessionFrame = Extract<HostFrame, {
     session_id?: string;

@@ -2,7 +2,13 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-import type { Session } from './sessions.js';
+/** The session of a run. */
+export interface Session {
+  /** Its id; empty if the host has named none. */
+  readonly sessionId: string;
+  /** Its folder: a relative path in the arguments of a call starts there. */
+  readonly cwd: string;
+}
 
 /** The session whose handler runs here, with all that it has started. */
 export const currentSession = new AsyncLocalStorage<Session | undefined>();
