@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,7 +90,8 @@ def _attach(path: Path, line: attach.Attach) -> tuple[socket.socket, attach.Atta
 def _answer(sock: socket.socket, pid: str, line: attach.Attach) -> attach.Attached:
     splitter, deadline = LineSplitter(DEFAULT_FRAME_LIMIT), time.monotonic() + WAIT_S
     try:
-        sock.sendall(attach.encode(line))
+        with suppress(BrokenPipeError):  # a host that refuses all runs closes at once: its reason is there to be read
+            sock.sendall(attach.encode(line))
         while True:
             sock.settimeout(max(0.01, deadline - time.monotonic()))
             data = sock.recv(256 * 1024)
