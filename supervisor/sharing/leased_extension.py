@@ -283,7 +283,7 @@ class LeasedExtension(ServedExtension):
         if (worker := lease.worker) is not None and worker.state.is_up:
             ended = frames.LeaseEnd(lease.id, lease.attachment.run.session.id)
             worker.requests.write(frames.encode(ended))
-        lease.slot = lease.worker = None
+        lease.state, lease.slot, lease.worker = LeaseState.WAITING, None, None
 
     def _stop_timer(self, lease: Lease) -> None:
         if lease.timer is not None:

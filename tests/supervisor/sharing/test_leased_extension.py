@@ -166,6 +166,16 @@ def test_a_run_that_ends_while_its_lease_begins(leased, record):
     assert leased.cost("leased").timeouts == 0
 
 
+def test_lease_ready_that_comes_after_the_end_of_its_run(leased, record):
+    bad = leased.attach("bad")
+    bad.take()
+    leased.until(lambda: bad.all(attach.State))  # the process has not read `lease_begin` yet
+    bad.end()
+    leased.until(lambda: received(record, "lease_end"))
+    leased.run_for(0.05)
+    assert leased.run("good").call("whose") == "good"
+
+
 def test_a_run_that_ends_in_mid_call(leased, record):
     one = leased.run("one")
     one.begin("keep")
