@@ -17,6 +17,7 @@ from wire import frames
 
 if TYPE_CHECKING:
     from supervisor.calls.tool_call import ToolAnswer
+    from tests.support.host import Host
     from tests.support.lazy_place import LazyPlace
 
 ASLEEP, READY = WorkerState.ASLEEP, WorkerState.READY
