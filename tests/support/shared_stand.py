@@ -5,6 +5,7 @@ Both ways start the same folders with the same manifests, so that one test holds
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
@@ -13,8 +14,9 @@ from agent.engine.hosted_extensions import HostedExtensions
 from agent.options import Options
 from supervisor.discovery.discover import discover
 from tests.support.extension_folder import child_argv, folder
-from tests.support.host import ONCE, QUICK, Host, source
+from tests.support.host import LATER, ONCE, QUICK, SOON, Host, source
 from tests.support.host_process import hosting
+from wire import control
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from tests.support.zot_process import Zot
 
 VERSION = "1.0"
+BACK = {**SOON, "policy": "permanent"}
+STAYS_DOWN = {**LATER, "policy": "permanent"}
 
 
 class SharedRun(Host):
@@ -130,3 +134,28 @@ class Stand:
             (pid,) = self.host.stats()[name].pids[:1]
         assert pid is not None
         return pid
+
+
+def begin(run: SharedRun, tool: str, **args: Any) -> list[Any]:
+    """Begins a call. Returns a list that gets its answer."""
+    answers: list[Any] = []
+    run.begin_call(tool, json.dumps(args).encode(), answers.append)
+    return answers
+
+
+def is_written(file: Path) -> bool:
+    return file.exists() and bool(file.read_text())
+
+
+def reload(stand: Stand, run: SharedRun) -> None:
+    """Reloads the extension `one` as a user does."""
+    outcomes: list[Any] = []
+    if stand.host is None:
+        run.reloader.begin("one", outcomes.extend)
+        run.until(lambda: outcomes)
+        assert outcomes[0].outcome == "reloaded", outcomes
+        return
+    client = stand.host.connect()
+    client.send(control.Reload(client.next_id(), "one"))
+    run.until(lambda: "reloaded" in [kind for kind, _ in run.said_of("one")])
+    client.close()
