@@ -34,6 +34,26 @@ def test_a_line_that_is_too_long_fails_its_call_alone(stand: Stand) -> None:
     assert run.text("huge") == "small"
 
 
+@pytest.mark.parametrize("size", [1 << 20, 15 << 20])
+def test_large_arguments_arrive_whole(stand: Stand, size: int) -> None:
+    stand.add("big_reader")
+    run = stand.start().run()
+    assert run.text("length", text="x" * size) == str(size)
+
+
+def test_arguments_that_no_host_takes_fail_their_call_at_once(stand: Stand) -> None:
+    stand.add("big_reader")
+    run = stand.start().run()
+    answer = run.call("length", text="x" * (20 << 20))
+    if stand.is_hosted:
+        assert answer.failure is Failure.NOT_READING
+        assert "its host: a line of 20971" in answer.reason
+        assert run.lines == []
+    else:
+        assert answer.frame is not None
+    assert run.text("length", text="on") == "2"
+
+
 def test_a_second_answer_and_answers_to_others_are_dropped(stand: Stand) -> None:
     stand.add("answers_twice")
     stand.add("answers_others")

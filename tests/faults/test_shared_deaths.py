@@ -140,6 +140,7 @@ def test_a_stopped_host_costs_deadlines_and_no_more(shared: Stand) -> None:
     shared.start()
     assert shared.host is not None
     run = shared.run()
+    assert run.hosted is not None
     shared.host.running.signal(signal.SIGSTOP)
     try:
         assert run.call("echo", text="x").failure is Failure.TIMEOUT

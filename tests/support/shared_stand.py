@@ -40,17 +40,20 @@ class SharedRun(Host):
         self.folders = list(stand.folders)
         self.refusal = ""
         """Why the host does not serve it."""
-        given = Options(
-            host=by if by or stand.host is None else str(stand.host.pid), home=stand.zot.home,
-            cwd=str(stand.zot.cwd), model="m", reply_tokens=1, system="", host_version=stand.takes_host_version,
-        )  # fmt: skip
-        self.hosted = HostedExtensions(self.loop, given, self.supervisor, VERSION, self.lines.append)
+        self.hosted: HostedExtensions | None = None
+        if stand.host is not None:
+            given = Options(
+                host=by or str(stand.host.pid), home=stand.zot.home, cwd=str(stand.zot.cwd), model="m", reply_tokens=1,
+                system="",
+            )  # fmt: skip
+            self.hosted = HostedExtensions(self.loop, given, self.supervisor, VERSION, self.lines.append)
         self.session_id = self.supervisor.observers.session_id
 
     def launch(self) -> None:
         self.found = list(discover([str(each) for each in self.folders], None, None).found)
-        taken, self.refusal = self.hosted.divide(self.found)
-        self.found = list(taken)
+        if self.hosted is not None:
+            taken, self.refusal = self.hosted.divide(self.found)
+            self.found = list(taken)
         super().launch()
         self.supervisor.observers.begin_session()
 
@@ -63,7 +66,8 @@ class SharedRun(Host):
 
     def stop(self, **how: Any) -> float:
         took = super().stop(**how)
-        self.hosted.close()
+        if self.hosted is not None:
+            self.hosted.close()
         return took
 
     def said(self, name: str) -> str:
@@ -73,8 +77,6 @@ class SharedRun(Host):
 
 class Stand:
     """The extensions of a test. With `is_hosted`, `start` starts a host that shares all of them."""
-
-    takes_host_version = False
 
     def __init__(self, zot: Zot, *, is_hosted: bool) -> None:
         self.zot = zot
