@@ -190,7 +190,7 @@ for frame in frames():
         send(type="command_response", id=frame["id"], action="open_panel",
              open_panel={"id": "p", "title": "Panel", "lines": ["one"]})
     elif frame["type"] == "panel_key":
-        send(type="panel_render", panel_id="p", lines=[frame["key"]], **about)
+        send(type="panel_render", panel_id=frame["panel_id"], lines=[frame["key"] + frame.get("text", "")], **about)
     elif frame["type"] == "tool_call":
         if frame["name"] == "note":
             send(type="notify", level="warn", message="for " + frame["args"]["text"], **about)
@@ -198,7 +198,6 @@ for frame in frames():
             send(type="clear_notes", **about)
         else:
             send(type="open_panel", panel={"id": "own", "title": "Own", "lines": []}, **about)
-            send(type="panel_close", panel_id="own", **about)
         result(frame, "done")
 """
 
@@ -216,14 +215,24 @@ def test_notes_and_panels_reach_the_run_that_they_are_for(stand: Stand) -> None:
         run.begin_command("open", "", answers.append)
         run.until(lambda: answers)  # noqa: B023
         run.text("panel")
+        run.until(lambda: run.supervisor.panels.open_panels)  # noqa: B023
     one, two = runs
     assert [note.message for note in one.supervisor.panels.notes] == ["for 0"]
     one.text("clear")
     one.until(lambda: not one.supervisor.panels.notes)
     assert [note.message for note in two.supervisor.panels.notes] == ["for 1"]
+    for number, run in enumerate(runs):
+        run.supervisor.panels.press("notes", "own", "rune", str(number))
+        run.until(lambda: lines_of(run)["own"] == (f"rune{number}",))  # noqa: B023
+    assert lines_of(one)["own"] == ("rune0",)
     for records in shown:
         kinds = [type(record).__name__ for record in records]
         assert kinds.count("ExtNotify") == 1, kinds
+
+
+def lines_of(run: SharedRun) -> dict[str, tuple[str, ...]]:
+    """The lines of the open panels of a run."""
+    return {panel.id: panel.lines for panel in run.supervisor.panels.open_panels}
 
 
 # --- reload ------------------------------------------------------------------------------------------------------
