@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from supervisor.control.connection import ControlConnection
+from supervisor.loop.future import Failure
 from wire.dialects import attach
 from wire.dialects.attach import HEAD_LIMIT, AttachError
 from wire.dialects.base import RunSession
 from wire.framing import DEFAULT_FRAME_LIMIT, Oversize
+from wire.framing.lines import string_member
 
 if TYPE_CHECKING:
     import socket
@@ -60,7 +62,7 @@ class AttachedRun:
 
     def _on_line(self, line: Line | Oversize) -> None:
         if isinstance(line, Oversize):
-            self.complain(f"a line of {line.size} bytes is over the limit of {line.limit} bytes")
+            self._fail_oversize(line)
             return
         end = line.find(_FRAME, 0, HEAD_LIMIT) + len(_FRAME)
         attachment = self._heads.get(bytes(line[:end]))
@@ -71,6 +73,17 @@ class AttachedRun:
             self._take_line(attach.decode_from_run(bytes(line)))
         except AttachError as error:
             self.complain(str(error))
+
+    def _fail_oversize(self, line: Oversize) -> None:
+        """Fails the request in a line that is too long, if its start shows which one it is."""
+        reason = f"a line of {line.size} bytes is over the limit of {line.limit} bytes"
+        end = line.prefix.find(_FRAME) + len(_FRAME)
+        attachment, request = self._heads.get(line.prefix[:end]), string_member(line.prefix[end:], b"id")
+        if attachment is None or not request:
+            self.complain(reason)
+        else:
+            failed = attach.Failed(attachment.served.name, request, Failure.NOT_READING.value, f"its host: {reason}")
+            self.send(attach.encode(failed))
 
     def _take_line(self, line: attach.FromRun) -> None:
         if isinstance(line, attach.Attach):

@@ -75,7 +75,7 @@ class CallingSession:
     due_at: float | None = None
     spoken = "calls"
     trouble = ""
-    claimed = ()
+    claimed = note_heads = ()
     is_working = False
     may_send = True
 

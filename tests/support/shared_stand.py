@@ -5,6 +5,7 @@ Both ways start the same folders with the same manifests, so that one test holds
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
@@ -13,8 +14,9 @@ from agent.engine.hosted_extensions import HostedExtensions
 from agent.options import Options
 from supervisor.discovery.discover import discover
 from tests.support.extension_folder import child_argv, folder
-from tests.support.host import ONCE, QUICK, Host, source
+from tests.support.host import LATER, ONCE, QUICK, SOON, Host, source
 from tests.support.host_process import hosting
+from wire import control
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from tests.support.zot_process import Zot
 
 VERSION = "1.0"
+BACK = {**SOON, "policy": "permanent"}
+STAYS_DOWN = {**LATER, "policy": "permanent"}
 
 
 class SharedRun(Host):
@@ -36,17 +40,20 @@ class SharedRun(Host):
         self.folders = list(stand.folders)
         self.refusal = ""
         """Why the host does not serve it."""
-        given = Options(
-            host=by if by or stand.host is None else str(stand.host.pid), home=stand.zot.home,
-            cwd=str(stand.zot.cwd), model="m", reply_tokens=1, system="", host_version=stand.takes_host_version,
-        )  # fmt: skip
-        self.hosted = HostedExtensions(self.loop, given, self.supervisor, VERSION, self.lines.append)
+        self.hosted: HostedExtensions | None = None
+        if stand.host is not None:
+            given = Options(
+                host=by or str(stand.host.pid), home=stand.zot.home, cwd=str(stand.zot.cwd), model="m", reply_tokens=1,
+                system="",
+            )  # fmt: skip
+            self.hosted = HostedExtensions(self.loop, given, self.supervisor, VERSION, self.lines.append)
         self.session_id = self.supervisor.observers.session_id
 
     def launch(self) -> None:
         self.found = list(discover([str(each) for each in self.folders], None, None).found)
-        taken, self.refusal = self.hosted.divide(self.found)
-        self.found = list(taken)
+        if self.hosted is not None:
+            taken, self.refusal = self.hosted.divide(self.found)
+            self.found = list(taken)
         super().launch()
         self.supervisor.observers.begin_session()
 
@@ -59,7 +66,8 @@ class SharedRun(Host):
 
     def stop(self, **how: Any) -> float:
         took = super().stop(**how)
-        self.hosted.close()
+        if self.hosted is not None:
+            self.hosted.close()
         return took
 
     def said(self, name: str) -> str:
@@ -69,8 +77,6 @@ class SharedRun(Host):
 
 class Stand:
     """The extensions of a test. With `is_hosted`, `start` starts a host that shares all of them."""
-
-    takes_host_version = False
 
     def __init__(self, zot: Zot, *, is_hosted: bool) -> None:
         self.zot = zot
@@ -130,3 +136,28 @@ class Stand:
             (pid,) = self.host.stats()[name].pids[:1]
         assert pid is not None
         return pid
+
+
+def begin(run: SharedRun, tool: str, **args: Any) -> list[Any]:
+    """Begins a call. Returns a list that gets its answer."""
+    answers: list[Any] = []
+    run.begin_call(tool, json.dumps(args).encode(), answers.append)
+    return answers
+
+
+def is_written(file: Path) -> bool:
+    return file.exists() and bool(file.read_text())
+
+
+def reload(stand: Stand, run: SharedRun) -> None:
+    """Reloads the extension `one` as a user does."""
+    outcomes: list[Any] = []
+    if stand.host is None:
+        run.reloader.begin("one", outcomes.extend)
+        run.until(lambda: outcomes)
+        assert outcomes[0].outcome == "reloaded", outcomes
+        return
+    client = stand.host.connect()
+    client.send(control.Reload(client.next_id(), "one"))
+    run.until(lambda: "reloaded" in [kind for kind, _ in run.said_of("one")])
+    client.close()
