@@ -112,18 +112,24 @@ def end_leftovers(facts: HostFacts, record: str) -> None:
         _remove_record(record, facts.token)
 
 
+ENDINGS = (".json", ".sock", ".attach", ".batch.attach")
+"""The endings of a host's record and sockets, behind its pid; those of `supervisor.home.runtime_dir`."""
+
+
 def _remove_record(path: str, token: str) -> None:
-    """Removes the file and the socket of the host, unless it is now the record of another host with this pid."""
+    """Removes the file and the sockets of the host, unless it is now the record of another host with this pid."""
     import os
 
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             is_ours = token in file.read(READ)
-        if is_ours:
-            os.unlink(path)
-            os.unlink(path.removesuffix(".json") + ".sock")
     except OSError:
-        pass
+        return
+    for ending in ENDINGS if is_ours else ():
+        try:
+            os.unlink(path.removesuffix(".json") + ending)
+        except OSError:
+            pass  # not each host has each socket
 
 
 def main() -> None:

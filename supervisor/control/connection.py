@@ -160,7 +160,7 @@ class ControlConnection:
         if self._sock.fileno() < 0:
             return
         if self.outbox.queued > OUTBOX_LIMIT:
-            self._lose(f"it does not read: {self.outbox.queued} bytes wait for it")
+            self._lose_soon(f"it does not read: {self.outbox.queued} bytes wait for it")
             return
         if self.outbox.queued:
             self.outbox.append(data)
@@ -170,7 +170,7 @@ class ControlConnection:
         except BlockingIOError:
             written = 0
         except OSError:
-            self._lose("it has gone")
+            self._lose_soon("it has gone")
             return
         if written < len(data):
             self.outbox.append(memoryview(data)[written:])
@@ -214,6 +214,11 @@ class ControlConnection:
     def _lose(self, reason: str) -> None:
         self.close()
         self._on_gone(reason)
+
+    def _lose_soon(self, reason: str) -> None:
+        """Tells of the loss in a later pass: the sender is not done with its clients yet."""
+        self.close()
+        self._loop.call_later(0, lambda: self._on_gone(reason))
 
     def close(self) -> None:
         """Closes the connection and drops waiting lines and output."""

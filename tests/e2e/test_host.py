@@ -209,6 +209,6 @@ def test_the_example_of_the_documentation(zot):
 def test_the_socket_of_a_killed_host_goes_with_its_record(zot):
     with hosting(zot, extension(zot.folder, "echo")) as host:
         run = zot.home / "run"
-        assert {path.suffix for path in run.iterdir()} == {".sock", ".json"}
+        assert {path.suffix for path in run.iterdir()} == {".sock", ".attach", ".json"}
         host.running.signal(signal.SIGKILL)
         wait_until(lambda: not list(run.iterdir()))

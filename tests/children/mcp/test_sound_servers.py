@@ -191,7 +191,7 @@ def test_pages_early_messages_and_pings_before_the_answer(sdk):
 
     async def talk(client: Any) -> None:
         names = await all_tools(client)
-        assert (len(names), len(set(names))) == (17, 17)
+        assert (len(names), len(set(names))) == (18, 18)
         assert text_of(await client.call_tool("pongs", {})) == "5000"
 
     flags = ("--pages", "4", "--early", "--pings", "5000", "--changes", "3")

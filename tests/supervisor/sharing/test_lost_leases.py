@@ -247,18 +247,31 @@ class Storm:
     def kill(self):
         self.dice.choice(self.host.extension("leased").workers).kill(signal.SIGKILL)
 
+    def replace(self):
+        if self.dice.random() < 0.1:
+            found, supervisor = self.host.found[0], self.host.supervisor
+            handover = self.host.extension("leased").handover
+            handover.reload(found, supervisor.environment_of(found), None, lambda _outcome: None)
+
+    def restart(self):
+        if self.dice.random() < 0.1:
+            self.host.supervisor.restart("leased")
+
     def wait(self):
         self.host.run_for(self.dice.choice((0, 0.005, 0.02)))
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_storm_of_runs_crashes_and_kills(host, record, seed):
+def test_a_storm_of_runs_crashes_kills_restarts_and_reloads(host, record, seed):
     """Each call ends once, in a process that has the lease of its run; at the end each run is served."""
     host.add("lease_holder.py", record, name="leased", sessions="leased", restart={**SOON, "max": 1000})
     host.start()
     storm = Storm(host, seed)
-    actions = (storm.join, storm.leave, storm.call, storm.call, storm.call, storm.crash, storm.kill, storm.wait)
-    for _ in range(250):
+    actions = (
+        storm.join, storm.leave, storm.call, storm.call, storm.call, storm.crash, storm.kill, storm.replace,
+        storm.restart, storm.wait, storm.wait,
+    )  # fmt: skip
+    for _ in range(400):
         storm.dice.choice(actions)()
     for run in storm.runs:
         host.until(lambda run=run: run.call_again("whose") == run.session)
