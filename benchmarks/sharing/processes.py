@@ -79,7 +79,7 @@ class Way:
         node = shutil.which("node")
         for number in range(PYTHONS + NODES):
             name = f"p{number}"
-            words = [name, str(self._starts)]
+            words = [name, str(self._stack.folder)]
             program = [sys.executable, "-I", str(PROGRAMS / "pooled.py")]
             if number >= PYTHONS and node is not None:
                 program = [node, str(PROGRAMS / "pooled.js")]
@@ -91,7 +91,7 @@ class Way:
         servers = {
             f"s{number}": {
                 "command": sys.executable,
-                "args": [*words, f"s{number}", str(self._starts), "mcp"],
+                "args": [*words, f"s{number}", str(self._stack.folder), "mcp"],
                 **({"sessions": "shared"} if self._mode == SHARED else {}),
             }
             for number in range(SERVERS)
