@@ -1,10 +1,10 @@
-// As `pooled.py`, for Node, without guard and MCP. argv: name, the file.
+// As `pooled.py`, for Node, without guard and MCP. argv: name, the folder of `started`.
 'use strict';
 const fs = require('fs');
 const readline = require('readline');
 
-const [name, file] = process.argv.slice(2);
-fs.appendFileSync(file, `${process.pid}\n`);
+const [name, folder] = process.argv.slice(2);
+fs.appendFileSync(`${folder}/started`, `${process.pid}\n`);
 const send = (frame) => process.stdout.write(JSON.stringify(frame) + '\n');
 
 send({ type: 'hello', name, version: '1.0.0', features: ['leases'] });

@@ -1,15 +1,15 @@
 """An extension as a run has ten of them: tool `echo_NAME`, hears of turns; the one named p0 guards tool calls. With
-`mcp` it is an MCP server. It notes its start in a file.
+`mcp` it is an MCP server. It notes its start in the file `started`.
 
-argv: name, the file, [mcp].
+argv: name, the folder of that file, [mcp].
 """
 
 import json
 import os
 import sys
 
-name, file, *kind = sys.argv[1:]
-with open(file, "ab", buffering=0) as started:
+name, folder, *kind = sys.argv[1:]
+with open(os.path.join(folder, "started"), "ab", buffering=0) as started:
     started.write(b"%d\n" % os.getpid())
 TOOL = {"name": f"echo_{name}", "description": "Returns its text."}
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 COUNT, QUICK_COUNT = 50, 3
 MOST_MIB = 30.0
-IDLE_S = 3.0
+IDLE_S, KEPT_S = 3.0, 2.0
+"""Seconds before the host is looked at, and until it has kept the registrations of a first start."""
 PROGRAM = "pooled.py"
 NO_EFFECT = 'lazy: "start": "lazy" has no effect in this tree yet, left out'
 
@@ -33,17 +34,19 @@ def lazy(report: Report, shop: Workshop, claims: Claims, *, quick: bool) -> None
     names = [f"lazy{number}" for number in range(count)]
     words = []
     for name in names:
-        argv = shop.python(PROGRAMS / PROGRAM, name, str(starts))
+        argv = shop.python(PROGRAMS / PROGRAM, name, str(shop.folder))
         words += ["-e", str(stack.extension(name, argv, sessions="shared", start="lazy"))]
     with stack.host(*words) as host:  # so that their registrations are known
         for name in names:
             RawRun(host.attach_path, f"first {name}", extension=name).close()
+        time.sleep(KEPT_S)
     starts.write_bytes(b"")
     with stack.host(*words) as host:
-        RawRun(host.attach_path, "second", extension=names[0]).close()
+        run = RawRun(host.attach_path, "second", extension=names[0])  # wakes none
         time.sleep(IDLE_S)
         alive = [pid for pid in host.children() if PROGRAM in command_line(pid)]
         sizes = _sizes(host)
+        run.close()
     if len(alive) == count:
         report.note(NO_EFFECT)
         return

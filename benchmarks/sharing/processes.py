@@ -1,5 +1,5 @@
 """A hundred runs with ten extensions each, eight at a time: a stack for each run, leased processes, and one stack for
-all."""
+all. As programs of their own they use a `zot host`; a batch brings its own."""
 
 from __future__ import annotations
 
@@ -69,6 +69,8 @@ class Way:
         servers = ["--mcp-config", str(self._servers())]
         self._host_words = {PRIVATE: [], LEASED: own, SHARED: [*own, *servers]}[mode]
         self._run_words = {PRIVATE: [*own, *servers], LEASED: servers, SHARED: []}[mode]
+        if as_batch:  # it brings its own host
+            self._host_words, self._run_words = [], [*own, *servers]
         self._cassette = self._stack.folder / "cassette.jsonl"
         self._record()
 
@@ -77,7 +79,7 @@ class Way:
         node = shutil.which("node")
         for number in range(PYTHONS + NODES):
             name = f"p{number}"
-            words = [name, str(self._starts)]
+            words = [name, str(self._stack.folder)]
             program = [sys.executable, "-I", str(PROGRAMS / "pooled.py")]
             if number >= PYTHONS and node is not None:
                 program = [node, str(PROGRAMS / "pooled.js")]
@@ -89,7 +91,7 @@ class Way:
         servers = {
             f"s{number}": {
                 "command": sys.executable,
-                "args": [*words, f"s{number}", str(self._starts), "mcp"],
+                "args": [*words, f"s{number}", str(self._stack.folder), "mcp"],
                 **({"sessions": "shared"} if self._mode == SHARED else {}),
             }
             for number in range(SERVERS)
