@@ -10,8 +10,14 @@ export interface Session {
   readonly cwd: string;
 }
 
+/** A value for a handler and all that it starts. Its own type: an author's types need none of Node's. */
+export interface HandlerValue<Value> {
+  getStore(): Value | undefined;
+  run<Result>(value: Value, handler: () => Result): Result;
+}
+
 /** The session whose handler runs here, with all that it has started. */
-export const currentSession = new AsyncLocalStorage<Session | undefined>();
+export const currentSession: HandlerValue<Session | undefined> = new AsyncLocalStorage<Session | undefined>();
 
 /** The frame of an extension with the session of the handler that sends it, if the host has named one. */
 export function stamp<Frame extends { session_id?: string }>(frame: Frame): Frame {
