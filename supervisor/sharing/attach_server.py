@@ -48,8 +48,8 @@ SESSIONS_LIMIT = 100
 SHARE = 0.02
 """Fraction of one core that sampling for runs that end may use: a run may be over before the next usual sample."""
 LIFE = frozenset({"exited", "restarted", "reloaded", "failed", "limit"})
-"""The kinds of notices about an extension that its runs are told of. Warnings stay with the host: they may name a request
-or a session of another run. Others are about what a run itself has done."""
+"""The kinds of notices about an extension that its runs are told of. Warnings stay with the host: they may name a
+request or a session of another run. Others are about what a run itself has done."""
 
 
 class AttachServer(Sharing):
