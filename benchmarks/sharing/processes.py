@@ -35,6 +35,8 @@ PYTHONS, NODES, SERVERS = 5, 3, 2
 EXTENSIONS = PYTHONS + NODES + SERVERS
 COUNT_S, WEIGH_S = 0.1, 0.5
 """Seconds between two looks at the processes; in a round that weighs them, at their memory."""
+HELD_S, QUICK_HELD_S = 5, 1
+"""Seconds that a run waits in a tool when memory is weighed: a short run ends before its extensions have settled."""
 MOST_PROCESSES, MOST_OF_THEIRS, MOST_OF_ALL, MOST_WALL = 12, 1 / 6, 1 / 3, 1 / 4
 PRIVATE, LEASED, SHARED = "private", "leased", "shared"
 WAIT = ["--ext-wait", "60s"]
@@ -58,7 +60,7 @@ class Taken(NamedTuple):
 class Way:
     """One way to give a run its extensions."""
 
-    def __init__(self, shop: Workshop, mode: str, *, as_batch: bool) -> None:
+    def __init__(self, shop: Workshop, mode: str, held_s: int, *, as_batch: bool) -> None:
         self._stack = Stack(shop.folder / f"{mode}-{'batch' if as_batch else 'cold'}")
         self._mode = mode
         self._as_batch = as_batch
@@ -71,8 +73,11 @@ class Way:
         self._run_words = {PRIVATE: [*own, *servers], LEASED: servers, SHARED: []}[mode]
         if as_batch:  # it brings its own host
             self._host_words, self._run_words = [], [*own, *servers]
-        self._cassette = self._stack.folder / "cassette.jsonl"
-        self._record()
+        calls: list[tuple[str, dict[str, Any]]] = [
+            ("echo_p0", {"text": "one"}), (f"echo_p{PYTHONS}", {"text": "two"})
+        ]  # fmt: skip
+        self._cassette = self._record("cassette", calls)
+        self._held = self._record("held", [*calls, ("bash", {"command": f"sleep {held_s}"})])
 
     def _extensions(self) -> Iterator[Path]:
         fields: dict[str, Any] = {} if self._mode == PRIVATE else {"sessions": self._mode, "on_failure": "deny"}
@@ -102,18 +107,19 @@ class Way:
     def _hosted(self) -> ZotHost | None:
         return self._stack.host(*self._host_words).__enter__() if self._host_words else None
 
-    def _record(self) -> None:
-        """A run with calls of two extensions."""
-        calls = [("echo_p0", {"text": "one"}), (f"echo_p{PYTHONS}", {"text": "two"})]
+    def _record(self, name: str, calls: Sequence[tuple[str, dict[str, Any]]]) -> Path:
+        """Records a run with these calls of tools."""
+        cassette = self._stack.folder / f"{name}.jsonl"
         host = self._hosted()
         with MessagesServer(tool_reply(calls), text_reply("done")) as server:
-            flags = ["--record", str(self._cassette), "--base-url", server.base_url, "--api-key", "k"]
+            flags = ["--record", str(cassette), "--base-url", server.base_url, "--api-key", "k"]
             argv = [*self._stack.zot, "--json", "--no-session", *self._flags(host), *flags, PROMPT]
             done = subprocess.run(argv, cwd=self._stack.project, env=self._stack.env, stdin=-3, capture_output=True)
         if host is not None:
             host.stop()
         if done.returncode or b'"two"' not in done.stdout:
             raise RuntimeError(f"{self._mode}: no recording: {done.stdout!r} {done.stderr!r}")
+        return cassette
 
     def _flags(self, host: ZotHost | None) -> list[str]:
         return [*self._run_words, *([] if host is None else ["--host", str(host.pid)]), *WAIT]
@@ -123,7 +129,7 @@ class Way:
         self._starts.write_bytes(b"")
         began = time.monotonic()
         host = self._hosted()
-        flags = [*self._flags(host), "--replay", str(self._cassette)]
+        flags = [*self._flags(host), "--replay", str(self._held if weighs else self._cassette)]
         running = self._batch(flags, runs, jobs) if self._as_batch else self._cold(flags, runs, jobs)
         pids = [running.pid] if host is None else [running.pid, host.pid]
         alive, theirs, everything = 0, 0.0, 0.0
@@ -179,7 +185,10 @@ def processes(report: Report, shop: Workshop, claims: Claims, *, quick: bool) ->
     if shutil.which("node") is None:
         report.note("no Node here: Python in its place")
     for what, as_batch in {"as programs of their own": False, "of one batch": True}.items():
-        ways = {mode: Way(shop, mode, as_batch=as_batch) for mode in (PRIVATE, LEASED, SHARED)}
+        ways = {
+            mode: Way(shop, mode, QUICK_HELD_S if quick else HELD_S, as_batch=as_batch)
+            for mode in (PRIVATE, LEASED, SHARED)
+        }
         timed: dict[str, list[Taken]] = {mode: [] for mode in ways}
         weighed: dict[str, Taken] = {}
         for number in range(rounds):
@@ -188,7 +197,7 @@ def processes(report: Report, shop: Workshop, claims: Claims, *, quick: bool) ->
                 timed[mode].append(way.take(runs, jobs, weighs=False))
         for mode, way in ways.items():
             report.progress(f"processes, {what}, {mode}, memory")
-            weighed[mode] = way.take(runs, jobs, weighs=True)
+            weighed[mode] = way.take(2 * jobs, jobs, weighs=True)
         _show(
             report,
             f"{runs} runs {what}, {jobs} at a time, {EXTENSIONS} extensions",
