@@ -34,7 +34,7 @@ QUICK_ROUNDS, QUICK_SAMPLES = 1, 20
 MOST = 1.6
 """Times the relay."""
 KEPT_CALLS, QUICK_KEPT_CALLS = 1_000_000, 4000
-WARM_CALLS = 50_000
+WARM_CALLS = 250_000
 AT_ONCE = 16
 KEPT_MIB = 0.5
 """MiB of memory that count as not grown: the allocator's own."""

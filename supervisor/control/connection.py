@@ -62,6 +62,7 @@ class ControlConnection:
         self._is_idle = is_idle
         self._stuck_s = stuck_s
         self._work_s = work_s
+        self._paused_until = 0.0
         self._splitter = LineSplitter(line_limit)
         self._lines: deque[Line | Oversize] = deque()
         self.outbox = Outbox()
@@ -97,7 +98,7 @@ class ControlConnection:
             return
         if data:
             lines = self._splitter.feed(data)
-            if len(lines) == 1 and not self._lines:  # most reads are one line
+            if len(lines) == 1 and not self._lines and not self._paused_until:  # most reads are one line
                 self._on_line(lines[0])
                 if self.outbox.queued:
                     self.attend()
@@ -121,21 +122,28 @@ class ControlConnection:
         """Hands over as many lines as fit into one pass. The rest follow in later passes; if too much output waits,
         they follow when the client has read."""
         self._work = None
-        until = self._loop.clock() + self._work_s
+        now = self._loop.clock()
+        until = now + self._work_s
+        if now >= self._paused_until:
+            self._paused_until = 0.0
         for _ in range(LINES_PER_PASS):
-            if not self._lines or self.is_slow or not self.is_open:
+            if not self._lines or self.is_slow or self._paused_until or not self.is_open:
                 break
             self._on_line(self._lines.popleft())
             if self._loop.clock() >= until:
                 break
         self.attend()
 
+    def pause(self, seconds: float) -> None:
+        """Hands over no further lines for so long, and so reads no more of them than have come."""
+        self._paused_until = self._loop.clock() + seconds
+
     def attend(self) -> None:
         """Decides what to watch and do next. Must also be called after a request has been answered."""
         if not self.is_open:
             return
         if self._lines and not self.is_slow and self._work is None:
-            self._work = self._loop.call_later(0, self._take_lines)
+            self._work = self._loop.call_at(max(self._paused_until, self._loop.clock()), self._take_lines)
         if self._ended and not self._lines and not self.outbox.queued and self._is_idle():
             self._lose("it has ended its side and waits for nothing")
             return

@@ -57,6 +57,8 @@ class AttachedRun:
         )  # fmt: skip
         self.send = self._connection.send
         """Sends a line to the run."""
+        self.pause = self._connection.pause
+        """Takes no lines of the run for some seconds."""
 
     # --- from the run -------------------------------------------------------------------------------------------
 

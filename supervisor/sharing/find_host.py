@@ -94,7 +94,7 @@ def _answer(sock: socket.socket, pid: str, line: attach.Attach) -> attach.Attach
             sock.sendall(attach.encode(line))
         while True:
             sock.settimeout(max(0.01, deadline - time.monotonic()))
-            data = sock.recv(256 * 1024)
+            data = sock.recv(64 * 1024)
             if not data:
                 raise NoHostError(f"host {pid} has closed the connection")
             for each in splitter.feed(data):

@@ -29,6 +29,8 @@ FULL = 256 * 1024
 """Bytes that wait for the process above which nothing more is sent to it: further requests wait in their lines."""
 ROOM_S = 2e-3
 """Seconds until the next look whether a full process has read."""
+FLOOD_S = 2e-3
+"""Seconds for which nothing more is read from a run after that: to refuse its requests would take the host's time."""
 FLOODS = "too many requests of this run wait for it"
 CONVICTED = "it died twice with a request of this run; the run starts a process of its own"
 
@@ -78,6 +80,7 @@ class SharedExtension(ServedExtension):
             self._pump_later()
         else:
             forwarded.attachment.fail(forwarded, Failure.NOT_READING, FLOODS)
+            forwarded.attachment.run.pause(FLOOD_S)
 
     def tell(self, attachment: Attachment, event: frames.Event, size: int) -> None:
         """Sends an event, behind what already waits of its run. Drops and counts it if too many wait."""

@@ -10,8 +10,10 @@ import socket
 import pytest
 
 from supervisor.control import connection, listener, requests
-from supervisor.control.connection import HIGH_WATER, OUTBOX_LIMIT, STUCK_S
+from supervisor.control.connection import HIGH_WATER, OUTBOX_LIMIT, STUCK_S, ControlConnection
+from supervisor.loop.loop import Loop
 from tests.support.control_peer import Serving
+from tests.support.patience import PATIENCE_S
 
 CALL = {"type": "tool_call", "name": "echo", "args": {}}
 
@@ -248,3 +250,28 @@ def test_a_client_is_read_within_the_budget_of_one_pass(serving, monkeypatch):
     client = serving.client()
     client.write(b'{"type":"info","id":"1"}\n' * 50)
     assert len(client.replies(50)) == 50
+
+
+def test_a_paused_connection_hands_over_its_lines_later():
+    loop, got = Loop(), []
+    ours, theirs = socket.socketpair()
+
+    def on_line(line):
+        got.append((bytes(line), loop.clock()))
+        if len(got) in (1, 3):
+            connection.pause(0.01)
+
+    connection = ControlConnection(loop, ours, on_line=on_line, on_gone=lambda _reason: None, is_idle=lambda: False)
+    try:
+        theirs.sendall(b"1\n2\n3\n")
+        assert loop.run_until(lambda: len(got) == 3, loop.clock() + PATIENCE_S)
+        theirs.sendall(b"4\n")
+        assert loop.run_until(lambda: len(got) == 4, loop.clock() + PATIENCE_S)
+    finally:
+        connection.close()
+        theirs.close()
+        loop.close()
+    assert [line for line, _ in got] == [b"1", b"2", b"3", b"4"]
+    times = [at for _, at in got]
+    assert times[1] - times[0] >= 0.01
+    assert times[3] - times[2] >= 0.01
