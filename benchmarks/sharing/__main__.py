@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.claims import Claims
 from benchmarks.report import Report, flags
-from benchmarks.sharing.attaching import attaching
+from benchmarks.sharing.attachment import attaching
 from benchmarks.sharing.flood import flood
 from benchmarks.sharing.hop import hop
 from benchmarks.sharing.lazy import lazy

@@ -23,7 +23,7 @@ COUNT, QUICK_COUNT = 50, 3
 MOST_MIB = 30.0
 IDLE_S, KEPT_S = 3.0, 2.0
 """Seconds before the host is looked at, and until it has kept the registrations of a first start."""
-PROGRAM = "pooled.py"
+PROGRAM = "pool_extension.py"
 NO_EFFECT = 'lazy: "start": "lazy" has no effect in this tree yet, left out'
 
 

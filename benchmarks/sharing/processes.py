@@ -41,7 +41,7 @@ MOST_PROCESSES, MOST_OF_THEIRS, MOST_OF_ALL, MOST_WALL = 12, 1 / 6, 1 / 3, 1 / 4
 PRIVATE, LEASED, SHARED = "private", "leased", "shared"
 WAIT = ["--ext-wait", "60s"]
 PROMPT = "hi"
-PROGRAM = "pooled."
+PROGRAM = "pool_extension."
 
 
 class Taken(NamedTuple):
@@ -85,14 +85,14 @@ class Way:
         for number in range(PYTHONS + NODES):
             name = f"p{number}"
             words = [name, str(self._stack.folder)]
-            program = [sys.executable, "-I", str(PROGRAMS / "pooled.py")]
+            program = [sys.executable, "-I", str(PROGRAMS / "pool_extension.py")]
             if number >= PYTHONS and node is not None:
-                program = [node, str(PROGRAMS / "pooled.js")]
+                program = [node, str(PROGRAMS / "pool_extension.js")]
             yield self._stack.extension(name, [*program, *words], **fields)
 
     def _servers(self) -> Path:
         file = self._stack.folder / "servers.json"
-        words = ["-I", str(PROGRAMS / "pooled.py")]
+        words = ["-I", str(PROGRAMS / "pool_extension.py")]
         servers = {
             f"s{number}": {
                 "command": sys.executable,

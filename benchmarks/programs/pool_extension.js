@@ -1,4 +1,4 @@
-// As `pooled.py`, for Node, without guard and MCP. argv: name, the folder of `started`.
+// As `pool_extension.py`, for Node, without guard and MCP. argv: name, the folder of `started`.
 'use strict';
 const fs = require('fs');
 const readline = require('readline');
