@@ -231,8 +231,9 @@ class ZotSession(NoHostCalls):
         )
 
     def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None) -> bytes:  # noqa: ARG002
-        about = () if run is None else (run.id, run.cwd)
-        return frames.encode(frames.ToolCall(call_id, tool, json_on_one_line(args), *about))
+        if run is None:
+            return frames.encode(frames.ToolCall(call_id, tool, json_on_one_line(args)))
+        return frames.encode(frames.ToolCall(call_id, tool, json_on_one_line(args), run.id, run.cwd))
 
     def invoke(self, call_id: str, command: str, args: str, run: RunSession | None = None) -> bytes:
         about = () if run is None else (run.id, run.cwd)

@@ -127,8 +127,10 @@ class PendingRequests:
         self.account.calls += 1
         call_id = str(self.account.calls)
         try:
-            about = () if run is None else (run,)  # a session that serves one run need not know of it
-            frame = self.session.call(call_id, tool, args, tool_id, *about)
+            if run is None:  # a session that serves one run need not know of it
+                frame = self.session.call(call_id, tool, args, tool_id)
+            else:
+                frame = self.session.call(call_id, tool, args, tool_id, run)
         except UnsendableError as error:
             return self._unsendable(error)
         pending = self._request(call_id, frame, patience_s)
