@@ -220,6 +220,7 @@ def test_the_next_lease_begins_when_the_handlers_of_the_last_one_have_ended(ext:
     with Harness(ext) as host:
         begin = {"type": "lease_begin", "id": "1", "session_id": "a", "cwd": "/of/a"}
         host._send(begin)
+        host.wait_for(lambda: {"type": "lease_ready", "id": "1"} in host.frames)
         host.begin_tool("linger").wait_progress()
         host._send({"type": "lease_end", "id": "1", "session_id": "a"})
         host._send({**begin, "id": "next", "session_id": "b"})

@@ -51,8 +51,12 @@ def test_a_tool_that_reads_the_frame_finds_the_file_of_each_session(play):
 
 
 def test_state_of_the_last_session_is_found_out_with_the_other_ones_content(play):
-    state = "now = {}\n@ext.on('session_start')\ndef begin(event):\n    now['cwd'] = event.cwd\n"
-    read = "def read(path: str) -> str:\n    return Path(now['cwd'], path).read_text()\n"
+    # Events are handled beside calls: the call waits until both sessions have begun.
+    state = (
+        "import threading\nbegun, both = [], threading.Event()\n@ext.on('session_start')\ndef begin(event):\n"
+        "    begun.append(event.cwd)\n    if len(begun) == 2:\n        both.set()\n"
+    )
+    read = "def read(path: str) -> str:\n    both.wait(60)\n    return Path(begun[-1], path).read_text()\n"
     result = play(f"{SDK}{state}{READ}{read}ext.run()\n")
     (finding,) = (each for each in judge(result) if each.topic == "sessions")
     assert finding.level is FindingLevel.WARN
