@@ -49,6 +49,8 @@ SLASH = "its submit_slash is ignored: zot runs slash commands that a person or a
 _NOTE_HEADS = (b'{"type":"notify",', b'{"type": "notify",')
 _QUESTION_HEAD = b'{"type":"event_intercept","id":"'
 _EVENT_HEAD = len('{"type":"event')
+_FORWARDED_HEAD = len('{"type":"event_intercept')
+"""The same for the question of a run that a host forwards, a subclass of `Event` with the tag of the question."""
 _FOR_SESSION = frozenset(
     {
         frames.Hello, frames.CallTool, frames.CallToolCancel, frames.Submit, frames.SubmitSlash, frames.Malformed,
@@ -260,8 +262,8 @@ class ZotSession(NoHostCalls):
         dialect = self._dialect
         if event is dialect.asked:
             return _QUESTION_HEAD + call_id.encode() + dialect.question
-        encoded = _encode(event) + b"\n"
-        question = encoded[encoded.index(b'"', _EVENT_HEAD) :]
+        start = _EVENT_HEAD if type(event) is frames.Event else _FORWARDED_HEAD
+        question = (_encode(event) + b"\n")[start:]
         if len(question) <= _KEPT:
             dialect.asked, dialect.question = event, question
         return _QUESTION_HEAD + call_id.encode() + question
