@@ -22,12 +22,15 @@ if TYPE_CHECKING:
         ExtensionStats,
         Forked,
         ModelInfo,
+        Reloaded,
+        ReloadError,
         Resumed,
         SessionFile,
         SessionInfo,
         SkillInfo,
         State,
         ToolInfo,
+        ToolOutcome,
     )
     from .async_host import AsyncHost, AsyncWatch
     from .async_runtime import AsyncEventStream, AsyncRuntime
@@ -174,7 +177,9 @@ __all__ = [
     "PromptFailed",
     "ProtocolError",
     "RefusedError",
+    "ReloadError",
     "ReloadOutcome",
+    "Reloaded",
     "Result",
     "Resumed",
     "Retry",
@@ -199,6 +204,7 @@ __all__ = [
     "ToolCallContent",
     "ToolError",
     "ToolInfo",
+    "ToolOutcome",
     "ToolProgress",
     "ToolResult",
     "ToolResultContent",

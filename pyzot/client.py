@@ -14,7 +14,7 @@ from .connection.decoder import event, members_of
 from .connection.engine_process import EngineProcess
 from .connection.pending_answer import ANSWER_S, PendingAnswer
 from .connection.prompt_stream import PromptStream
-from .connection.requests import AFTER_CANCELLED
+from .connection.requests import ABORTABLE, AFTER_CANCELLED
 from .errors import BusyError, ClosedError, ProtocolError, RefusedError, SessionBusyError
 from .events import Done, Session
 
@@ -144,9 +144,12 @@ class Client:
         self.process.write(_line({"type": "ext", "extension": extension, **members}))
 
     def cancel(self) -> None:
-        """Aborts the running prompt, if any. Does not wait, and may be called from anywhere."""
+        """Aborts the running prompt and the requests in `ABORTABLE`, if any. Does not wait, and may be called from
+        anywhere."""
         if (stream := self._latest) is not None:
             self.abort(stream)
+        if not self.process.is_foreign and any(each.kind in ABORTABLE for each in list(self._pending.values())):
+            self.process.write(_line({"type": "abort"}))
 
     def leave(self, stream: PromptStream) -> None:
         """Aborts a prompt that is no longer read. May be called from anywhere."""
