@@ -19,6 +19,7 @@ from .view.figures import Status, count, duration
 from .view.live import question_rows
 from .view.notes import Notes
 from .view.panels import PanelStack
+from .view.tool_calls import text_of
 from .view.transcript import Transcript
 
 TYPE_CHECKING = False
@@ -306,7 +307,7 @@ class Conversation:
     async def _shell(self, command: str) -> None:
         """Runs a command of the user. Its output goes to the model with the next prompt."""
         outcome = await self.runtime.call_tool("bash", {"command": command})
-        text = "\n".join(part.text for part in outcome.content if part.type == "text")
+        text = text_of(outcome.content)
         if len(text) > SHELL_CONTEXT:
             text = f"{text[: SHELL_CONTEXT // 2]}\n[…]\n{text[-SHELL_CONTEXT // 2 :]}"
         self._shell_outputs.append(f"I ran a command myself:\n{text}")
