@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from prompt_toolkit.filters import Condition, Filter
+from prompt_toolkit.filters import Condition, Filter, is_searching
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.keys import Keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from prompt_toolkit.key_binding import KeyPressEvent
 
     from .screen import TerminalScreen
@@ -35,9 +37,7 @@ DOUBLE_S = 0.6
 def key_bindings(screen: TerminalScreen) -> KeyBindings:
     """All keys. While a panel is open it gets them."""
     keys = KeyBindings()
-    has_panel = Condition(
-        lambda: screen.conversation.panels.top is not None and screen.conversation.questions.first is None
-    )
+    has_panel = Condition(lambda: screen.scene.panels.top is not None and screen.scene.questions.first is None)
     _bind_panel(keys, screen, has_panel)
     _bind_input(keys, screen, ~has_panel)
     keys.add(Keys.ControlZ)(lambda _event: screen.suspend())
@@ -64,58 +64,46 @@ def _bind_panel(keys: KeyBindings, screen: TerminalScreen, has_panel: Filter) ->
 
 
 def _bind_input(keys: KeyBindings, screen: TerminalScreen, has_input: Filter) -> None:
-    area = screen.input
+    buffer = screen.input.buffer
+    is_empty = has_input & Condition(lambda: not buffer.text)
 
-    @keys.add(Keys.ControlM, filter=has_input & Condition(lambda: not _is_searching()))
-    def _enter(_event: KeyPressEvent) -> None:
-        state = area.buffer.complete_state
+    def enter(_event: KeyPressEvent) -> None:
+        state = buffer.complete_state
         if state is not None and state.current_completion is not None:
-            area.buffer.complete_state = None
-        elif area.buffer.document.text_before_cursor.endswith("\\"):
-            area.buffer.delete_before_cursor()
-            area.buffer.newline(copy_margin=False)
+            buffer.complete_state = None
+        elif buffer.document.text_before_cursor.endswith("\\"):
+            buffer.delete_before_cursor()
+            buffer.newline(copy_margin=False)
         else:
             screen.enter()
 
-    @keys.add(Keys.ControlJ, filter=has_input)
-    @keys.add(Keys.Escape, Keys.ControlM, filter=has_input)
-    def _newline(_event: KeyPressEvent) -> None:
-        area.buffer.newline(copy_margin=False)
-
-    @keys.add(Keys.ControlI, filter=has_input)
-    def _complete(_event: KeyPressEvent) -> None:
-        if area.buffer.complete_state is not None:
-            area.buffer.complete_next()
+    def complete(_event: KeyPressEvent) -> None:
+        if buffer.complete_state is not None:
+            buffer.complete_next()
         else:
-            area.buffer.start_completion(select_first=False, insert_common_part=True)
+            buffer.start_completion(select_first=False, insert_common_part=True)
 
-    keys.add(Keys.BackTab, filter=has_input)(lambda _event: area.buffer.complete_previous())
-    keys.add(Keys.BracketedPaste, filter=has_input)(lambda event: area.paste(event.data))
-
-    @keys.add(Keys.Up, filter=has_input & Condition(lambda: not area.buffer.text))
-    def _take_back(event: KeyPressEvent) -> None:
+    def up(event: KeyPressEvent) -> None:
         if waiting := screen.conversation.take_back():
-            area.put(waiting)
+            screen.input.put(waiting)
         else:
-            area.buffer.auto_up(count=event.arg)
+            buffer.auto_up(count=event.arg)
 
-    keys.add(Keys.Escape, filter=has_input)(lambda _event: screen.escape())
-    keys.add(Keys.ControlC, filter=has_input)(lambda _event: screen.interrupt())
-    keys.add(Keys.SIGINT)(lambda _event: screen.interrupt())
-
-    @keys.add(Keys.ControlD, filter=has_input & Condition(lambda: not area.buffer.text))
-    def _leave(_event: KeyPressEvent) -> None:
-        screen.conversation.leave()
-
-    keys.add(Keys.ControlO, filter=has_input)(lambda _event: screen.unfold())
-    keys.add(Keys.ControlT, filter=has_input)(lambda _event: screen.show_thinking())
-
-    @keys.add(Keys.ControlL, filter=has_input)
-    def _draw_again(event: KeyPressEvent) -> None:
-        event.app.renderer.clear()
-
-
-def _is_searching() -> bool:
-    from prompt_toolkit.application import get_app
-
-    return bool(get_app().layout.is_searching)
+    deeds: dict[Keys, Callable[[KeyPressEvent], object]] = {
+        Keys.ControlJ: lambda _event: buffer.newline(copy_margin=False),
+        Keys.ControlI: complete,
+        Keys.BackTab: lambda _event: buffer.complete_previous(),
+        Keys.BracketedPaste: lambda event: screen.input.paste(event.data),
+        Keys.Escape: lambda _event: screen.escape(),
+        Keys.ControlC: lambda _event: screen.interrupt(),
+        Keys.SIGINT: lambda _event: screen.interrupt(),
+        Keys.ControlO: lambda _event: screen.unfold(),
+        Keys.ControlT: lambda _event: screen.show_thinking(),
+        Keys.ControlL: lambda event: event.app.renderer.clear(),
+    }
+    for key, deed in deeds.items():
+        keys.add(key, filter=has_input)(deed)
+    keys.add(Keys.Escape, Keys.ControlM, filter=has_input)(deeds[Keys.ControlJ])
+    keys.add(Keys.ControlM, filter=has_input & ~is_searching)(enter)
+    keys.add(Keys.Up, filter=is_empty)(up)
+    keys.add(Keys.ControlD, filter=is_empty)(lambda _event: screen.scene.leave())

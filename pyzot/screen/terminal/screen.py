@@ -17,6 +17,7 @@ from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.layout.dimension import Dimension
 
 from ..conversation import Conversation
+from ..scene import Scene
 from ..view import live, markdown
 from ..view.figures import status_line
 from ..view.text import Palette
@@ -63,8 +64,9 @@ class TerminalScreen:
     async def run(self) -> int:
         """Shows the screen until the user leaves. Returns the exit status."""
         loop = asyncio.get_running_loop()
-        self.conversation = Conversation(self._options, self, clock=time.monotonic, columns=self._columns)
-        completer = InputCompleter(self.conversation.commands.list, self._arguments, lambda: self.conversation.cwd)
+        scene = self.scene = Scene(self._options, self, clock=time.monotonic, columns=self._columns)
+        self.conversation = Conversation(scene)
+        completer = InputCompleter(scene.commands.list, self.conversation.arguments_of, scene.cwd)
         self.input = InputArea(user_history(), completer, prompt=self._prompt)
         self.input.put(self._first)
         above = Window(FormattedTextControl(lambda: self._above), height=self._above_height, wrap_lines=False)
@@ -76,7 +78,7 @@ class TerminalScreen:
         )  # fmt: skip
         self.app.ttimeoutlen = self.app.timeoutlen = 0.05
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self.conversation.leave, 128 + number)
+            loop.add_signal_handler(number, self.scene.leave, 128 + number)
         loop.add_signal_handler(signal.SIGTSTP, self.suspend)
         work: asyncio.Task[int] | None = None
 
@@ -90,10 +92,10 @@ class TerminalScreen:
         except (EOFError, OSError):  # the terminal has gone
             self._lines.clear()
             self._is_outside = True
-            self.conversation.leave(128 + signal.SIGHUP)
+            self.scene.leave(128 + signal.SIGHUP)
         finally:
-            if work is not None and not self.conversation.is_over:
-                self.conversation.leave(1)
+            if work is not None and not self.scene.is_over:
+                self.scene.leave(1)
         found = await work if work is not None else 1
         self._print_rest()
         return found
@@ -104,7 +106,7 @@ class TerminalScreen:
         self._lines.extend(lines)
         self._schedule()
 
-    def announce(self, lines: Sequence[str]) -> None:
+    def announce(self, lines: Sequence[str]) -> None:  # noqa: ARG002
         self._schedule()
 
     def change(self) -> None:
@@ -124,7 +126,7 @@ class TerminalScreen:
         self._is_outside = True
         try:
             async with in_terminal():
-                process = await asyncio.create_subprocess_exec(*command, cwd=self.conversation.cwd)
+                process = await asyncio.create_subprocess_exec(*command, cwd=self.scene.cwd)
                 return await process.wait()
         finally:
             self._is_outside = False
@@ -176,25 +178,26 @@ class TerminalScreen:
 
     def _tick(self) -> None:
         """Draws again while a time is shown."""
-        if not self.conversation.is_over:
-            if self.conversation.is_busy or self.conversation.beside():
+        if not self.scene.is_over:
+            if self.conversation.has_times:
                 self._schedule()
             asyncio.get_running_loop().call_later(CLOCK_S, self._tick)
 
     def _compose(self, _app: object) -> None:
         """Makes the rows above the input, before each frame."""
         height = max(0, self.output.get_size().rows - self.input.rows - 2)
-        self._rows = live.rows(self.conversation, self._columns, height)
+        self._rows = live.rows(self.scene, self.conversation.waiting(), self._columns, height)
         self._above = ANSI("\n".join(self._rows))
+        self.conversation.tell_panel_size()
 
     def _above_height(self) -> Dimension:
         return Dimension.exact(len(self._rows))
 
     def _status(self) -> ANSI:
-        return ANSI(status_line(self.conversation.status(), self._columns - 1))
+        return ANSI(status_line(self.scene.status(self.conversation.activity), self._columns - 1))
 
     def _prompt(self) -> str:
-        return "> " if self.conversation.questions.first is None else "yes/no> "
+        return "> " if self.scene.questions.first is None else "yes/no> "
 
     # --- keys -------------------------------------------------------------------------------------------------
 
@@ -207,7 +210,7 @@ class TerminalScreen:
 
     def _stash_draft(self) -> None:
         """Empties the input for the answer to a question, and brings it back afterwards."""
-        has_asked, self._has_asked = self._has_asked, self.conversation.questions.first is not None
+        has_asked, self._has_asked = self._has_asked, self.scene.questions.first is not None
         if has_asked == self._has_asked:
             return
         if self._has_asked:
@@ -227,7 +230,7 @@ class TerminalScreen:
             return
         elif is_second and not buffer.text:
             self._last_escape = 0.0
-            self.conversation.begin(self.conversation.looking_back.edit_last())
+            self.conversation.edit_last()
         self._schedule()
 
     def interrupt(self) -> None:
@@ -235,7 +238,7 @@ class TerminalScreen:
         if self.input.buffer.text:
             self.input.take()
         elif not self.conversation.abort():
-            self.conversation.leave()
+            self.scene.leave()
 
     def suspend(self) -> None:
         """Stops this process until it is continued; the engine goes on."""
@@ -252,21 +255,16 @@ class TerminalScreen:
 
     def unfold(self) -> None:
         """Prints in full what was folded last."""
-        self.show(self.conversation.transcript.unfold() or [self.palette.paint("dim", "nothing is folded")])
+        self.show(self.scene.transcript.unfold() or [self.palette.paint("dim", "nothing is folded")])
 
     def show_thinking(self) -> None:
         """Prints what the model thought last."""
-        self.conversation.begin(self.conversation.looking_back.show_thinking())
+        self.scene.begin(self.conversation.looking_back.show_thinking())
 
     def press(self, key: str, text: str | None = None) -> None:
         """Sends a key to the top panel; a long one scrolls too."""
-        panel = self.conversation.panels.top
-        if panel is None:
-            return
-        rows = max(4, (self.output.get_size().rows - self.input.rows - 2) * 2 // 3)
         if key in ("pageup", "pagedown"):
-            page = self.conversation.panels.inner_rows(rows)
-            self.conversation.panels.scroll(rows, page if key == "pagedown" else -page)
+            self.scene.panels.scroll(1 if key == "pagedown" else -1)
         self.conversation.press(key, text)
         self._schedule()
 
@@ -274,9 +272,6 @@ class TerminalScreen:
         """Closes the top panel for the user."""
         self.conversation.close_panel()
         self._schedule()
-
-    def _arguments(self, command: str) -> list[tuple[str, str]]:
-        return self.conversation.arguments_of(command)
 
 
 def _call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:

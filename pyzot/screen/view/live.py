@@ -8,29 +8,31 @@ from .tool_calls import arguments_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
-    from ..conversation import Conversation
+    from ..scene import Scene
 
 QUESTION_ROWS = 12
 QUEUE_ROWS = 4
 
 
-def rows(conversation: Conversation, columns: int, height: int) -> list[str]:
-    """At most `height` rows of at most `columns`. A question and a panel come first, if all have no room."""
-    palette = conversation.view.palette
-    first = conversation.questions.first
+def rows(scene: Scene, waiting: Sequence[str], columns: int, height: int) -> list[str]:
+    """At most `height` rows of at most `columns`. A question and a panel come first, if all have no room. `waiting` are
+    lines that are not carried out yet."""
+    palette = scene.view.palette
+    first = scene.questions.first
     question = [] if first is None else question_rows(first, columns, palette)
     question = question[: max(0, height)]
     left = height - len(question)
-    panels = conversation.panels.rows(columns, max(4, left * 2 // 3)) if left >= 4 else []
+    panels = scene.panels.rows(columns, max(4, left * 2 // 3)) if left >= 4 else []
     left -= len(panels)
-    queue = queue_rows(conversation, columns, min(QUEUE_ROWS, max(0, left // 3)))
+    queue = queue_rows(waiting, columns, min(QUEUE_ROWS, max(0, left // 3)), palette)
     left -= len(queue)
-    notes = conversation.notes.lines(columns, max(0, min(6, left // 2)))
+    notes = scene.notes.lines(columns, max(0, min(6, left // 2)))
     left -= len(notes)
-    conversation.transcript.columns = columns
-    return [*conversation.transcript.live(left), *notes, *panels, *queue, *question]
+    scene.transcript.columns = columns
+    return [*scene.transcript.live(left), *notes, *panels, *queue, *question]
 
 
 def question_rows(asked: Any, columns: int, palette: Palette) -> list[str]:
@@ -49,11 +51,9 @@ def question_rows(asked: Any, columns: int, palette: Palette) -> list[str]:
     ]
 
 
-def queue_rows(conversation: Conversation, columns: int, height: int) -> list[str]:
-    """The commands that run for a while, then the lines that wait; the last row counts those that are left out."""
-    palette = conversation.view.palette
-    lines = [f"… {palette.one_line(text, 400)}" for text in conversation.beside()]
-    lines += [f"waits: {palette.one_line(line.text, 400)}" for line in conversation.queue]
+def queue_rows(waiting: Sequence[str], columns: int, height: int, palette: Palette) -> list[str]:
+    """The first lines, one row each; the last row counts those that are left out."""
+    lines = [palette.one_line(line, 400) for line in waiting]
     if len(lines) > height:
-        lines = [*lines[: max(0, height - 1)], f"{len(lines) - max(0, height - 1)} more"][:height]
+        lines = [*lines[: max(0, height - 1)], f"{len(lines) - max(0, height - 1)} more wait"][:height]
     return [palette.paint("dim", fit(line, columns)) for line in lines]
