@@ -10,7 +10,7 @@ from .commands import Commands
 from .engine import Engine
 from .questions import Questions
 from .view.figures import Status
-from .view.live import question_rows
+from .view.live import question_rows, queue_rows
 from .view.notes import Notes
 from .view.panels import PanelStack
 from .view.transcript import Transcript
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
             """Ends the screen."""
 
 
+NOTE_ROWS = 6
+QUEUE_ROWS = 4
 REFRESH_S = 0.1
 """Seconds after a start of an extension until its commands are listed."""
 
@@ -158,6 +160,20 @@ class Scene:
             window=None if state is None else self.windows.get(state.model),
             extensions=f"{number} extension{'' if number == 1 else 's'}" if number else "",
         )
+
+    def rows(self, waiting: Sequence[str], columns: int, height: int) -> list[str]:
+        """All that is not final in at most `height` rows, with the lines that wait. A question and a panel come first
+        if not all have room."""
+        palette, asked = self.view.palette, self.questions.first
+        question = [] if asked is None else question_rows(asked, columns, palette)[: max(0, height)]
+        left = height - len(question)
+        panels = self.panels.rows(columns, max(4, left * 2 // 3)) if left >= 4 else []
+        left -= len(panels)
+        queue = queue_rows(waiting, columns, max(0, min(QUEUE_ROWS, left // 3)), palette)
+        left -= len(queue)
+        notes = self.notes.lines(columns, max(0, min(NOTE_ROWS, left // 2)))
+        self.transcript.columns = columns
+        return [*self.transcript.live(left - len(notes)), *notes, *panels, *queue, *question]
 
     def _on_question(self) -> None:
         if (first := self.questions.first) is not None:

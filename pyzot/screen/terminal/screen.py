@@ -18,7 +18,7 @@ from prompt_toolkit.layout.dimension import Dimension
 
 from ..conversation import Conversation
 from ..scene import Scene
-from ..view import live, markdown
+from ..view import markdown
 from ..view.figures import status_line
 from ..view.text import Palette
 from .completion import InputCompleter
@@ -186,7 +186,7 @@ class TerminalScreen:
     def _compose(self, _app: object) -> None:
         """Makes the rows above the input, before each frame."""
         height = max(0, self.output.get_size().rows - self.input.rows - 2)
-        self._rows = live.rows(self.scene, self.conversation.waiting(), self._columns, height)
+        self._rows = self.scene.rows(self.conversation.waiting(), self._columns, height)
         self._above = ANSI("\n".join(self._rows))
         self.conversation.tell_panel_size()
 

@@ -1,4 +1,4 @@
-"""The rows between the scrollback and the input: everything that is not final. Pure."""
+"""Questions and waiting lines as rows above the input. Pure."""
 
 from __future__ import annotations
 
@@ -11,28 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from ..scene import Scene
-
 QUESTION_ROWS = 12
-QUEUE_ROWS = 4
-
-
-def rows(scene: Scene, waiting: Sequence[str], columns: int, height: int) -> list[str]:
-    """At most `height` rows of at most `columns`. A question and a panel come first, if all have no room. `waiting` are
-    lines that are not carried out yet."""
-    palette = scene.view.palette
-    first = scene.questions.first
-    question = [] if first is None else question_rows(first, columns, palette)
-    question = question[: max(0, height)]
-    left = height - len(question)
-    panels = scene.panels.rows(columns, max(4, left * 2 // 3)) if left >= 4 else []
-    left -= len(panels)
-    queue = queue_rows(waiting, columns, min(QUEUE_ROWS, max(0, left // 3)), palette)
-    left -= len(queue)
-    notes = scene.notes.lines(columns, max(0, min(6, left // 2)))
-    left -= len(notes)
-    scene.transcript.columns = columns
-    return [*scene.transcript.live(left), *notes, *panels, *queue, *question]
+"""Rows of what a guard asks about."""
 
 
 def question_rows(asked: Any, columns: int, palette: Palette) -> list[str]:

@@ -8,7 +8,6 @@ from .text import LEVELS, Palette, fit
 
 LIMIT = 200
 """Maximum of notes; the oldest go first."""
-SHOWN = 6
 
 
 class Notes:
@@ -33,7 +32,7 @@ class Notes:
     def __bool__(self) -> bool:
         return bool(self._notes)
 
-    def lines(self, columns: int, rows: int = SHOWN) -> list[str]:
+    def lines(self, columns: int, rows: int) -> list[str]:
         """The newest notes, one line each, below the number of those that are left out."""
         shown = list(self._notes)[-rows:] if rows > 0 else []
         paint, left_out = self._palette.paint, len(self._notes) - len(shown)
