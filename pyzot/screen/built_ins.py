@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 FORMATS = {".html": "html", ".htm": "html", ".json": "json", ".zotsession": "zotsession"}
 KEYS = (
-    ("Enter", "send; Alt-Enter, Ctrl-J or a \\ at the end of a line begin a new line"),
-    ("Tab, Up, Down", "complete; recall earlier lines, or take back the last one that waits; Ctrl-R searches"),
-    ("Esc", "abort; a second one edits the last prompt in a copy of the session; in a panel: close it"),
-    ("Ctrl-C, Ctrl-D", "empty the input, abort, leave; leave"),
-    ("Ctrl-O, Ctrl-T", "show the last folded result in full; show what the model thought last"),
-    ("@PATH, !COMMAND", "name a file, or send an image; run a shell command, which guards judge"),
+    ("Enter", "send; Alt-Enter, Ctrl-J or \\ and Enter: a new line"),
+    ("Tab", "complete, as it is offered while you type"),
+    ("Up, Down", "earlier lines, first those that wait; Ctrl-R searches"),
+    ("Esc", "abort, or close a panel; a second one edits the last prompt"),
+    ("Ctrl-C, Ctrl-D", "empty the input, abort, then leave; leave"),
+    ("Ctrl-O, Ctrl-T", "unfold the last result; show the last thinking"),
+    ("@PATH", "a file by its name; an image is sent with the prompt"),
+    ("!COMMAND", "a shell command, which guards judge as they judge the model's"),
 )
 
 
@@ -37,13 +39,11 @@ async def carry_out(scene: Scene, looking_back: LookingBack, line: Line) -> None
 
 
 async def _help(scene: Scene, _rest: str) -> None:
-    paint = scene.view.palette.paint
-    known = scene.commands.list()
-    width = min(24, max(len(name) for name, _ in known))
-    columns = scene.transcript.columns
-    scene.view.show(
-        [fit(f"{paint('bold', f'{name:{width}}')}  {text}", columns) for name, text in (*known, ("", ""), *KEYS)]
-    )
+    for table in (scene.commands.list(), KEYS):
+        width = min(24, max(len(name) for name, _ in table))
+        for name, text in table:
+            head = scene.view.palette.paint("bold", f"{name:{width}}")
+            scene.view.show([fit(f"{head}  {text}", scene.transcript.columns)])
 
 
 async def _model(scene: Scene, rest: str) -> None:

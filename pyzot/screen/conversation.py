@@ -32,8 +32,10 @@ COMPLETION_S = 5.0
 class Conversation:
     """The user's side. `submit` takes entered lines; `run` ends with the screen."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, *, in_order: bool = False) -> None:
+        """With `in_order`, every line waits for the one before it."""
         self.scene = scene
+        self._is_in_order = in_order
         self.looking_back = LookingBack(scene)
         self.queue: deque[Line] = deque()
         """The lines that wait, the next one first."""
@@ -100,7 +102,7 @@ class Conversation:
             scene.say("error", f"it has ended {STARTS} times soon after its start; zot -c continues the session")
             scene.leave(1)
         else:
-            scene.say("yellow", "it starts again and continues the session; what it was doing is not repeated")
+            scene.say("yellow", "another engine continues the session; what this one was doing is not repeated")
             scene.begin(self._start())
 
     # --- input ------------------------------------------------------------------------------------------------
@@ -113,7 +115,7 @@ class Conversation:
                 scene.say("yellow", HOW)
             return
         line = scene.commands.read(text)
-        if line.waits:
+        if line.waits or self._is_in_order:
             self._enqueue(line)
         else:
             scene.begin(self._carry_out_beside(line))
@@ -169,6 +171,9 @@ class Conversation:
             self.scene.view.change()
 
     async def _obey(self, line: Line) -> None:
+        if line.kind is Kind.UNKNOWN:  # an extension that was still starting may have it
+            await self.scene.has_started.wait()
+            line = self.scene.commands.read(line.text)
         match line.kind:
             case Kind.PROMPT:
                 await self._prompt(line.text, line.text)

@@ -35,7 +35,7 @@ class PlainScreen:
         """Converses until the user leaves. Returns the exit status."""
         columns = shutil.get_terminal_size().columns
         self.scene = Scene(self._options, self, clock=time.monotonic, columns=columns)
-        self.conversation = Conversation(self.scene)
+        self.conversation = Conversation(self.scene, in_order=True)
         if self._first:
             self.conversation.submit(self._first)
         loop = asyncio.get_running_loop()
@@ -65,6 +65,8 @@ class PlainScreen:
 
     def show(self, lines: Sequence[str]) -> None:
         """Prints lines. The end of the reader ends the screen."""
+        if not lines:
+            return
         try:
             if self._is_asking:
                 self._is_asking = False

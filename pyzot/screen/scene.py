@@ -77,6 +77,8 @@ class Scene:
         """The state of the engine after the last prompt; None before its first start."""
         self.windows: dict[str, int] = {}
         """Tokens that each known model can read."""
+        self.has_started = asyncio.Event()
+        """Set when the extensions have started, and all commands are known."""
         self.is_over = False
         self.exit_status = 0
         self.changed = asyncio.Event()
@@ -111,6 +113,8 @@ class Scene:
         if self.state.session is not None:
             self.engine.session = self.state.session.id
         self.commands.update(await runtime.commands(), await runtime.skills())
+        if not self.state.starting:
+            self.has_started.set()
         self.view.change()
 
     def refresh_soon(self) -> None:
