@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...events import ToolCall
-    from ...parts import ImageContent, TextContent
 
 FOLDED = 8
 """Lines of a result that are shown; the others are folded."""
@@ -70,15 +69,10 @@ def running_lines(running: RunningCall, now: float, columns: int, palette: Palet
     return lines + [fit(_INDENT + palette.paint("dim", line), columns) for line in output[-1:]]
 
 
-def text_of(content: Sequence[TextContent | ImageContent]) -> str:
-    """The text of a result; an image is its size."""
-    texts = []
-    for part in content:
-        if part.type == "text":
-            texts.append(part.text)  # type: ignore[union-attr]
-        else:
-            texts.append(f"[{part.mime_type}, {part.bytes} bytes]")  # type: ignore[union-attr]
-    return "\n".join(texts).strip("\n")
+def text_of(content: Sequence[Any]) -> str:
+    """The text of a message or a result; an image is its size."""
+    parts = (part.text if part.type == "text" else f"[{part.mime_type}, {part.bytes} bytes]" for part in content)
+    return "\n".join(parts).strip("\n")
 
 
 def style_of(*, is_error: bool, is_diff: bool) -> dict[str, str]:
