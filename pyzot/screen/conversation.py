@@ -252,7 +252,7 @@ class Conversation:
 
     @property
     def activity(self) -> str:
-        """What the queue does, for the status line."""
+        """The work of the queue, for the status line."""
         return f"working {duration(self.scene.clock() - self._began)}" if self.is_busy else "ready"
 
     def waiting(self) -> list[str]:

@@ -61,7 +61,7 @@ class Questions:
 
 
 def question_rows(asked: Any, columns: int, palette: Palette) -> list[str]:
-    """What a guard asks, and what would be done."""
+    """The question of a guard, and the deed that it is about."""
     subject = asked.tool_name or asked.event
     reason = palette.one_line(asked.reason or "")
     head = f"{asked.extension} asks whether {subject} may go on{f': {reason}' if reason else ''}"
