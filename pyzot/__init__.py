@@ -68,6 +68,8 @@ if TYPE_CHECKING:
         PanelClose,
         PanelOpen,
         PanelRender,
+        PermissionAnswered,
+        PermissionAsked,
         Result,
         Retry,
         Session,
@@ -100,6 +102,7 @@ if TYPE_CHECKING:
         ToolAnswer,
         Verdict,
     )
+    from .in_program.extensions import ProgramExtension
     from .parts import (
         Content,
         Cost,
@@ -110,7 +113,6 @@ if TYPE_CHECKING:
         ToolResultContent,
         Totals,
     )
-    from .program_extensions import ProgramExtension
     from .record import Event, UnknownEvent
     from .runtime import EventStream, Runtime
 
@@ -170,6 +172,8 @@ __all__ = [
     "PanelOpen",
     "PanelRender",
     "PendingRequest",
+    "PermissionAnswered",
+    "PermissionAsked",
     "ProgramExtension",
     "PromptFailed",
     "ProtocolError",
@@ -230,7 +234,7 @@ _MODULES = (
     "async_runtime",
     "async_host",
     "batches.async_batch",
-    "program_extensions",
+    "in_program.extensions",
 )
 """Modules with the names. A module is imported only if no earlier module has the name."""
 

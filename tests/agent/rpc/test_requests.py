@@ -67,6 +67,8 @@ REQUESTS = [
     {"type": "run_command", "name": "dispaly"},
     {"type": "reload_ext", "name": "comands"},
     RELOAD,
+    {"type": "allow", "permission": "q1"},
+    {"type": "deny", "permission": "q1", "reason": 5},
     {"type": "steer", "message": "rather this"},
     {"type": "steer"},
     {"type": "compact", "instructions": 5},
