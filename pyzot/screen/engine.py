@@ -73,7 +73,7 @@ class Engine:
         self._started = self._loop.time()
         runtime = AsyncRuntime(
             **{"drain_timeout": DRAIN_S, **options},
-            on_event=self._put, on_stderr=self._put,
+            on_event=self._put, on_stderr=self._put, permission=self._permission,
         )  # fmt: skip
         self._watch(runtime)
         await runtime
