@@ -65,7 +65,7 @@ def question_rows(asked: Any, columns: int, palette: Palette) -> list[str]:
     subject = asked.tool_name or asked.event
     reason = palette.one_line(asked.reason or "")
     head = f"{asked.extension} asks whether {subject} may go on{f': {reason}' if reason else ''}"
-    text = asked.text if asked.tool_name is None else arguments_text(asked.args)
+    text = asked.text if asked.tool_name is None else arguments_text(asked.args, is_whole=True)
     what = [row for line in palette.clean((text or "")[:4000]).split("\n") for row in wrap(line, columns - 2)]
     if len(what) > WHAT_ROWS:
         what = [*what[: WHAT_ROWS - 1], f"… {len(what) - WHAT_ROWS + 1} more lines"]
