@@ -33,9 +33,10 @@ KEYS = (
 
 async def carry_out(scene: Scene, looking_back: LookingBack, line: Line) -> None:
     """Carries out a built-in command. Raises `ZotError`."""
-    if line.name in ("clear", "resume"):
-        looking_back.clear()
     await _DEEDS[line.name](scene, line.rest)
+    if line.name == "clear" or (line.name == "resume" and line.rest):
+        looking_back.clear()
+        await looking_back.show_last()
 
 
 async def _help(scene: Scene, _rest: str) -> None:

@@ -90,8 +90,10 @@ class Conversation:
             scene.say("error", f"✗ {error}")
             scene.leave(max(1, getattr(error, "exit_status", 1)))
             return
-        if scene.options.get("resume") == "" and not scene.engine.has_died:
-            scene.view.suggest("/resume ")
+        if not scene.engine.has_died:
+            await self.looking_back.show_last()
+            if scene.options.get("resume") == "":
+                scene.view.suggest("/resume ")
 
     def _on_death(self, error: ZotError) -> None:
         """The engine has gone without being asked: another one continues the session."""

@@ -54,6 +54,18 @@ class LookingBack:
         its.say("dim", f"before the last prompt again{where}; what tools did to files stays done")
         its.view.suggest(text)
 
+    async def show_last(self) -> None:
+        """Prints the last prompt of the conversation, and the text that followed."""
+        shown: list[str] = []
+        for message in reversed(await self._scene.runtime.messages()):
+            text = "\n".join(block["text"] for block in message["content"] if block.get("type") == "text")
+            shown += [text] if text.strip() and message["role"] != "tool" else []
+            if text.strip() and message["role"] == "user":
+                break
+        if shown:
+            self._scene.say("dim", f"> {shown.pop()}")
+            self._scene.say("", "\n\n".join(reversed(shown)))
+
     async def show_thinking(self) -> None:
         """Prints what the model thought last, as far as its provider shows it."""
         its = self._scene
