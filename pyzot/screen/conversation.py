@@ -232,8 +232,9 @@ class Conversation:
     # --- panels -----------------------------------------------------------------------------------------------
 
     def press(self, key: str, text: str | None = None) -> None:
-        """Sends a key to the top panel."""
+        """Sends a key to the top panel. PageUp and PageDown move it, too, if it has more lines than fit."""
         scene = self.scene
+        scene.panels.scroll({"pageup": -1, "pagedown": 1}.get(key, 0))
         if (panel := scene.panels.top) is not None and scene.engine.runtime is not None:
             scene.begin(scene.runtime.panel_key(panel.extension, panel.id, key, text))
 
