@@ -72,7 +72,7 @@ class Client:
         """Answered prompts by their id, until they are over."""
         self._latest: PromptStream | None = None
         self._begin_lock = threading.RLock()
-        self._end: ZotError | None = None
+        self.end: ZotError | None = None
         """Why there are no more answers; None before the end."""
         self._model = ""
         """The model in the engine's last message about it."""
@@ -185,16 +185,16 @@ class Client:
         self.check_owner()
         line = _line({"type": kind, "id": id_, **members})
         self._pending[id_] = pending = PendingAnswer(kind)
-        if self._end is not None:  # after the line above: `_finish` sets it before it ends the waits
+        if self.end is not None:  # after the line above: `_finish` sets it before it ends the waits
             self._pending.pop(id_, None)
-            raise self._end.with_traceback(None)
+            raise self.end.with_traceback(None)
         self.process.write(line)
         return pending
 
     # --- in the reading thread --------------------------------------------------------------------------------
 
     def _on_line(self, line: bytes) -> None:
-        if self._end is not None:
+        if self.end is not None:
             return
         try:
             members = members_of(line)
@@ -254,20 +254,20 @@ class Client:
 
     def _finish(self, error: ZotError) -> None:
         """Ends all waits: no more answers and events come. The first error counts."""
-        self._end = self._end or error
+        self.end = self.end or error
         for stream in (*_take_all(self._begun), *_take_all(self._streams)):
-            stream.fail(self._end)
+            stream.fail(self.end)
         for pending in _take_all(self._pending):
-            pending.give(error=self._end)
+            pending.give(error=self.end)
 
     # --- the end ----------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         """The middle of the `repr` of a runtime."""
-        if self._end is None and not self.process.is_foreign:
+        if self.end is None and not self.process.is_foreign:
             how = "open" if self.greeting.is_come else "starting"
         else:
-            how = "closed" if isinstance(self._end, ClosedError) or self.process.is_foreign else "ended"
+            how = "closed" if isinstance(self.end, ClosedError) or self.process.is_foreign else "ended"
         return f"pid={self.process.pid} model={self._model!r} {how}"
 
     def begin_close(self) -> None:

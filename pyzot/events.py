@@ -204,6 +204,39 @@ class ExtensionNotice(Event):
     """One line that a person can act on; for `blocked` and `asked` the whole reason. A cut message ends in ` …`."""
 
 
+class PermissionAsked(Event):
+    """A guard leaves the decision about an event to the client, which answers with `allow` or `deny`. The event waits,
+    without a deadline. Only in rpc, for a client whose `hello` has `permissions`."""
+
+    type: ClassVar[str] = "permission_asked"
+    id: str
+    """The id for the answer, its member `permission`."""
+    extension: str
+    """The guard that asks."""
+    event: Literal["tool_call", "tool_result", "user_prompt", "turn_start", "assistant_message"]
+    reason: str
+    """The guard's reason; empty without one."""
+    tool_id: str | None = None
+    tool_name: str | None = None
+    args: Any = None
+    """The arguments of the call, as guards have rewritten them so far."""
+    text: str | None = None
+    """The prompt, the message, or the text of the result, as guards have rewritten it so far."""
+    origin_extension: str | None = None
+    """The extension that makes the call by `call_tool`; absent for a call of the model."""
+
+
+class PermissionAnswered(Event):
+    """The question with this id is answered, or cancelled."""
+
+    type: ClassVar[str] = "permission_answered"
+    id: str
+    decision: Literal["allowed", "denied", "cancelled"]
+    """cancelled: by an abort, by the end of the call that it is about, or as the client is going."""
+    reason: str
+    """The client's reason, or why it was cancelled; empty without one."""
+
+
 class Retry(Event):
     """A request to the model failed and is repeated after a pause. Comes at the start of the pause, before
     `assistant_start`; a request is not repeated once readers have seen a part of its reply."""
@@ -338,67 +371,11 @@ class Result(Event):
 
 
 AnyEvent = (
-    UserMessage
-    | TurnStart
-    | AssistantStart
-    | TextDelta
-    | ToolUseStart
-    | ToolUseArgs
-    | ToolUseEnd
-    | Usage
-    | AssistantMessage
-    | ToolCall
-    | TurnEnd
-    | ToolProgress
-    | ToolResult
-    | CompactDone
-    | Error
-    | Done
-    | Session
-    | ExtensionNotice
-    | Retry
-    | CompactStart
-    | Command
-    | ExtNotify
-    | ClearNotes
-    | ExtDisplay
-    | ExtInsert
-    | PanelOpen
-    | PanelRender
-    | PanelClose
-    | Result
-    | UnknownEvent
-)
+    UserMessage | TurnStart | AssistantStart | TextDelta | ToolUseStart | ToolUseArgs | ToolUseEnd | Usage |
+    AssistantMessage | ToolCall | TurnEnd | ToolProgress | ToolResult | CompactDone | Error | Done | Session |
+    ExtensionNotice | PermissionAsked | PermissionAnswered | Retry | CompactStart | Command | ExtNotify | ClearNotes |
+    ExtDisplay | ExtInsert | PanelOpen | PanelRender | PanelClose | Result | UnknownEvent
+)  # fmt: skip
 """Every event, for a `match` that a type checker accepts as complete."""
-EVENTS: dict[str, type[Event]] = {
-    "user_message": UserMessage,
-    "turn_start": TurnStart,
-    "assistant_start": AssistantStart,
-    "text_delta": TextDelta,
-    "tool_use_start": ToolUseStart,
-    "tool_use_args": ToolUseArgs,
-    "tool_use_end": ToolUseEnd,
-    "usage": Usage,
-    "assistant_message": AssistantMessage,
-    "tool_call": ToolCall,
-    "turn_end": TurnEnd,
-    "tool_progress": ToolProgress,
-    "tool_result": ToolResult,
-    "compact_done": CompactDone,
-    "error": Error,
-    "done": Done,
-    "session": Session,
-    "extension": ExtensionNotice,
-    "retry": Retry,
-    "compact_start": CompactStart,
-    "command": Command,
-    "ext_notify": ExtNotify,
-    "clear_notes": ClearNotes,
-    "ext_display": ExtDisplay,
-    "ext_insert": ExtInsert,
-    "panel_open": PanelOpen,
-    "panel_render": PanelRender,
-    "panel_close": PanelClose,
-    "result": Result,
-}
+EVENTS: dict[str, type[Event]] = {each.type: each for each in Event.__subclasses__() if each.type}
 """By the `type` of a record."""

@@ -32,6 +32,8 @@ HELD_LIMIT = 1000
 OF_NO_PROMPT = (
     events.Session,
     events.Extension,
+    events.PermissionAsked,
+    events.PermissionAnswered,
     events.ExtNotify,
     events.ClearNotes,
     events.ExtDisplay,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent.engine.engine import Engine
+    from agent.rpc.permission_requests import PermissionRequests
     from agent.rpc.program_extensions import ProgramExtensions
     from agent.rpc.prompt_queue import PromptQueue
     from agent.rpc.refusal import Code
@@ -55,6 +56,7 @@ class RequestHandler:
         engine: Engine,
         queue: PromptQueue,
         program: ProgramExtensions,
+        permissions: PermissionRequests,
         *,
         version: str,
         home: Path,
@@ -71,6 +73,7 @@ class RequestHandler:
         self._engine = engine
         self._queue = queue
         self._program = program
+        self._permissions = permissions
         self._version = version
         self._cwd = valid_text(cwd)
         self._respond = respond
@@ -87,6 +90,8 @@ class RequestHandler:
             requests.Steer: prompts.steer,
             requests.Compact: prompts.compact,
             requests.Abort: prompts.abort,
+            requests.Allow: permissions.allow,
+            requests.Deny: permissions.deny,
             requests.GetState: self._get_state,
             requests.GetMessages: self._get_messages,
             requests.Clear: self._clear,
@@ -136,8 +141,10 @@ class RequestHandler:
 
     # --- the conversation ---------------------------------------------------------------------------------
 
-    def _hello(self, _request: requests.Hello) -> responses.Greeting:
+    def _hello(self, request: requests.Hello) -> responses.Greeting:
         engine = self._engine
+        if request.permissions:
+            self._permissions.expect_person()
         return responses.Greeting(
             responses.PROTOCOL_VERSION, self._version, engine.provider_name, engine.model, engine.reasoning
         )

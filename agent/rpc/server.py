@@ -16,6 +16,7 @@ from agent.engine.host_calls.sent_prompts import SendRefusedError
 from agent.engine.prompt_result import PromptResult
 from agent.engine.sent_runs import REACTION_S, SHOWN
 from agent.rpc.client_output import STALLED_S, ClientOutput
+from agent.rpc.permission_requests import PermissionRequests
 from agent.rpc.program_extensions import ProgramExtensions
 from agent.rpc.prompt_queue import PromptQueue
 from agent.rpc.requests import RequestHandler, failure
@@ -103,11 +104,13 @@ class RpcServer:
         self._idle_count = 0
         """The number of times that no prompt waited after one had ended."""
         self._program = ProgramExtensions(self._host.engine.supervisor, self._client, options.cwd)
+        self._permissions = PermissionRequests(self._host.engine.supervisor.guards.permissions, self._host.event_writer)
         self._requests = RequestHandler(
             self._loop,
             self._host.engine,
             self._queue,
             self._program,
+            self._permissions,
             version=version,
             home=options.home,
             cwd=options.cwd,
@@ -137,6 +140,7 @@ class RpcServer:
                 host.abandon()
                 raise
             self._stdin.stop()
+            self._permissions.leave("the server is ending")
             host.end_session(self._status(failed), self._ending.reason, by_client=not self._ending.requested)
             host.stop()
             self._requests.reloads.give_up("the server is ending")
@@ -320,6 +324,7 @@ class RpcServer:
         if self._is_locked:
             self._end_locked("stdin has ended before a line with the token of ZOTCORE_RPC_TOKEN")
             return
+        self._permissions.leave(STDIN_ENDED)
         self._program.lose_all(PROGRAM_GONE)
         self._queue.abort_others(STDIN_ENDED)
         self._loop.call_later(self._drain_s, self._on_drained_too_long)

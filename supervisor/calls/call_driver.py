@@ -50,13 +50,14 @@ class CallDriver:
         self._source = source
         self._done = done
         self._on_progress = on_progress
-        self._under_way: Cancellable | None = None
+        self.under_way: Cancellable | None = None
+        """The question to the guards, or the call of the tool; None before the first."""
         self._result = frames.ToolResult(call.call_id)
 
     @property
     def verdict(self) -> Cancellable | None:
         """The question to the guards that it waits for; None if it waits for none."""
-        return None if self.call.step in (CallStep.RUNNING, CallStep.ENDED) else self._under_way
+        return None if self.call.step in (CallStep.RUNNING, CallStep.ENDED) else self.under_way
 
     def begin(self, refusal: Callable[[GuardedCall], str] | None = None) -> None:
         """Tells the observers, and asks the guards. `refusal` says why the tool is not called; "" if it may be."""
@@ -76,19 +77,19 @@ class CallDriver:
         if self.call.step is CallStep.ENDED:
             return None
         self.call.abort(reason)
-        if self._under_way is not None:
-            self._under_way.cancel(reason)
+        if self.under_way is not None:
+            self.under_way.cancel(reason)
         return self._end()
 
     def _go_on(self) -> None:
         call = self.call
         self._tell_decision()
         if call.step is CallStep.RUNNING:
-            self._under_way = self._source.call(call, self._ran, self._progressed)
+            self.under_way = self._source.call(call, self._ran, self._progressed)
         elif call.step is CallStep.ENDED:
             self._done(self._end())
         else:
-            self._under_way = self._source.judge(call.question, self._judged)
+            self.under_way = self._source.judge(call.question, self._judged)
 
     def _judged(self, judgement: Judgement) -> None:
         if self.call.step is not CallStep.ENDED:

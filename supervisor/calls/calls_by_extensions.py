@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 CHAIN_LIMIT = 4
 """Maximum number of calls that wait for one another, the first one included. zot's limit."""
 CALL_S = 60.0
-"""Maximum number of seconds of such a call, with its guards. zot's limit."""
+"""Maximum number of seconds of such a call, with its guards, from the last decision of a person on. zot's limit."""
 BEHIND_S = 0.05
 """Seconds until the next look whether the readers of the host have caught up."""
 STOPPING = "the host is stopping"
@@ -166,14 +166,14 @@ class _Call:
         around = () if parent is None else parent.chain
         if parent is not None and call.parent is not None:
             self._parent = parent
-            parent.nested = parent.nested or {}
-            parent.nested[self] = self.end_early
+            parent.nested = parent.nested or set()
+            parent.nested.add(self)
         before = (parent.tool_id if parent is not None else "") or caller.name
         origin = CallOrigin(caller.name, around)
         id_ = f"{before}/{caller.account.calls_made}"
         self._call = GuardedCall(id_, call.name, call.args, names_guard=True, origin=origin)
         self._driver = CallDriver(calls, self._call, self._end, self._progressed)
-        self._timer = calls.loop.call_later(CALL_S, lambda: self.end_early(f"no result within {CALL_S:g} s"))
+        self._timer = calls.loop.call_later(CALL_S, self._late)
         answer.on_end = lambda reason: self.end_early(f"extension {caller.name}: {reason}")
 
     def begin(self) -> None:
@@ -196,6 +196,18 @@ class _Call:
         verdict = self._driver.verdict
         return isinstance(verdict, RequestInFlight) and verdict.waits_for(worker.requests)
 
+    @property
+    def waits_for_person(self) -> bool:
+        """Whether a person has to decide on it, or on a call that is made for it."""
+        under_way = self._driver.under_way
+        return isinstance(under_way, RequestInFlight) and under_way.waits_for_person
+
+    def _late(self) -> None:
+        if self.waits_for_person:
+            self._timer = self._calls.loop.call_later(CALL_S, self._late)
+        else:
+            self.end_early(f"no result within {CALL_S:g} s")
+
     def end_early(self, reason: str) -> None:
         """Ends the call with an error, if it has not ended."""
         result = self._driver.cancel(reason) if self._has_begun else error_result(f"aborted: {reason}")
@@ -210,7 +222,7 @@ class _Call:
         self._timer.cancel()
         self._calls.open.discard(self)
         if self._parent is not None and self._parent.nested is not None:
-            self._parent.nested.pop(self, None)
+            self._parent.nested.discard(self)
         if self._calls.own is not None and self._has_begun:
             self._calls.own.ended(self._call, result)
         self._answer.on_end = None

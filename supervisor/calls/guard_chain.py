@@ -6,9 +6,9 @@ which they come. The first block ends the chain. A rewrite ends the round: the g
 again, about the rewritten event. So the judgement is the same as if each guard was asked alone.
 
 A verdict is allow, deny, ask or no verdict; a judgement is the sum of the verdicts. Each guard judges the event as the
-guards before it have rewritten it. Ask means deny, unless the user lets such events pass. `on_failure` in the guard's
-manifest says what no verdict means; with strict guards it means deny. An event that has happened already, an error for
-instance, cannot be denied.
+guards before it have rewritten it. At an ask the chain stands still until a person has decided; without a person ask
+means deny, unless the user lets such events pass. `on_failure` in the guard's manifest says what no verdict means; with
+strict guards it means deny. An event that has happened already, an error for instance, cannot be denied.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from wire.lenient_json import UNREADABLE, read, reason
 from wire.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from supervisor.loop.future import Pending
     from wire.frames import ErrorHandling, Event, ModifiedResult
@@ -94,6 +94,8 @@ class Judgement(msgspec.Struct, frozen=True):
     """Texts of guards for the model, in guard order."""
     was_asked: bool = False
     """Whether a guard wanted a person to decide, and the user lets such events pass."""
+    decided_for: str = ""
+    """The name of the last guard for which a person has decided; "" without one."""
     error_handling: ErrorHandling | None = None
     """The last one that a guard has named; None if none has."""
     handled_by: str = ""
@@ -198,8 +200,9 @@ def fold(
     """The judgement with one more verdict. A blocked judgement does not change."""
     if judgement.is_blocked:
         return judgement
-    if verdict.kind is VerdictKind.DENY:
-        return replace(judgement, blocked_by=extension, reason=verdict.reason)
+    if verdict.kind in (VerdictKind.DENY, VerdictKind.REFUSED):
+        decided_for = extension if verdict.kind is VerdictKind.REFUSED else judgement.decided_for
+        return replace(judgement, blocked_by=extension, reason=verdict.reason, decided_for=decided_for)
     if verdict.kind is VerdictKind.NO_VERDICT:
         missing = (*judgement.missing, MissingVerdict(extension, verdict.reason, deny_on_failure))
         if deny_on_failure:
@@ -208,9 +211,10 @@ def fold(
         return replace(judgement, missing=missing)
     if verdict.kind is VerdictKind.ASK and not let_asked_pass:
         reason = f"guard {extension} wants a person to decide, and no user can be asked here"
-        return replace(
-            judgement, blocked_by=extension, reason=f"{verdict.reason} ({reason})" if verdict.reason else reason
-        )
+        reason = f"{verdict.reason} ({reason})" if verdict.reason else reason
+        return replace(judgement, blocked_by=extension, reason=reason)
+    if verdict.kind is VerdictKind.PERMITTED:
+        judgement = replace(judgement, decided_for=extension)
     return judgement if verdict is ALLOW else _with_outputs(judgement, extension, verdict)
 
 
@@ -283,13 +287,23 @@ def rounds_of(guards: Iterable[AGuard]) -> tuple[tuple[AGuard, ...], ...]:
 
 class GuardChain(Generic[AGuard]):
     """Ask each guard in `asked` about `event`, and pass its verdict to `answered`. When `asked` becomes another object,
-    a new round has begun. When it is empty, the judgement is final."""
+    a new round has begun. When it is empty, the judgement is final. While `question` is set, a person has to decide."""
 
-    def __init__(self, event: Event, rounds: Iterable[tuple[AGuard, ...]], judgement: Judgement = UNTOUCHED) -> None:
-        """Verdicts count in the order of `rounds`, see `rounds_of`. The chain begins with `judgement`."""
+    def __init__(
+        self,
+        event: Event,
+        rounds: Iterable[tuple[AGuard, ...]],
+        judgement: Judgement = UNTOUCHED,
+        can_ask: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Verdicts count in the order of `rounds`, see `rounds_of`. The chain begins with `judgement`. `can_ask` says
+        whether a person can be asked."""
         self.event = event
         """The event with all rewrites so far."""
         self.judgement = judgement
+        self.question: tuple[AGuard, GuardVerdict] | None = None
+        """The guard and the verdict that ask a person. `answered` takes the verdict of `permissions.Question` next."""
+        self._can_ask = can_ask
         self._rounds = iter(rounds)
         """The rounds that follow."""
         self.asked = () if judgement.is_blocked else next(self._rounds, ())
@@ -305,6 +319,8 @@ class GuardChain(Generic[AGuard]):
             return self._answered_one_of(asked, guard, verdict)
         if verdict is ALLOW:
             self._next_round(())
+            return ()
+        if self._must_ask(guard, verdict):
             return ()
         if not self._ends_round(guard, verdict, ()):
             self._next_round(())
@@ -322,11 +338,20 @@ class GuardChain(Generic[AGuard]):
             if came is None:
                 return news
             if came is not ALLOW:
+                if self._must_ask(asked[place], came):
+                    verdicts[place] = None
+                    return news
                 news.append((asked[place], came))
                 if self._ends_round(asked[place], came, asked[place + 1 :]):
                     return news
         self._next_round(())
         return news
+
+    def _must_ask(self, guard: AGuard, verdict: GuardVerdict) -> bool:
+        """Whether a person must decide before this verdict counts."""
+        asks = verdict.kind is VerdictKind.ASK and not guard.lets_asked_pass and self._can_ask()
+        self.question = (guard, verdict) if asks else None
+        return asks
 
     def _ends_round(self, guard: AGuard, verdict: GuardVerdict, behind: tuple[AGuard, ...]) -> bool:
         """Counts a verdict. Returns whether it has ended the round, by a block, or by a rewrite that the guards
@@ -364,7 +389,7 @@ class GuardChain(Generic[AGuard]):
             self._verdicts = []
 
     def _end(self) -> None:
-        self._rounds, self.asked = iter(()), ()
+        self._rounds, self.asked, self.question = iter(()), (), None
 
     def cancel(self, reason: str) -> None:
         """Ends the chain with a block by the host."""

@@ -26,6 +26,8 @@ from wire.lenient_json import json_on_one_line, raw_json
 if TYPE_CHECKING:
     from supervisor.calls.guard_chain import Judgement
 
+    DecisionSource = Literal["user", "policy", "yolo"]
+
 NULL = b"null"
 OUTCOMES: dict[Failure | None, frames.ToolOutcome] = {Failure.TIMEOUT: "timed_out", Failure.CANCELLED: "cancelled"}
 HOST = "host"
@@ -153,7 +155,7 @@ class GuardedCall:
         if judgement.is_blocked:
             is_cancelled = judgement.blocked_by == HOST
             self.refuse(self._words(judgement, "refused by"), "cancelled" if is_cancelled else "blocked")
-            self._decide("cancelled" if is_cancelled else "denied", judgement.reason)
+            self._decide("cancelled" if is_cancelled else "denied", judgement.reason, source=_source(judgement))
             return
         if judgement.args is not None:
             if fault := unfit_reason(judgement.args):
@@ -161,7 +163,7 @@ class GuardedCall:
                 return
             self.args = judgement.args
         self.contexts = (judgement.additional_context,)
-        self._decide("approved", source="policy" if judgement.was_asked else "yolo")
+        self._decide("approved", source=_source(judgement))
         self._has_begun = True
         self.step = CallStep.RUNNING
 
@@ -182,7 +184,7 @@ class GuardedCall:
             has_run = "" if self.failure else "the call has run, but "
             is_cancelled = judgement.blocked_by == HOST
             if not self.failure and not is_cancelled:
-                self._decide("denied", judgement.reason, stage="tool_execution")
+                self._decide("denied", judgement.reason, source=_source(judgement), stage="tool_execution")
             words = self._words(judgement, f"{has_run}its result is withheld by")
             self._withhold(words, "cancelled" if is_cancelled else "blocked")
         else:
@@ -207,7 +209,7 @@ class GuardedCall:
         decision: Literal["approved", "denied", "cancelled"],
         reason: str = "",
         *,
-        source: Literal["policy", "yolo"] = "policy",
+        source: DecisionSource = "policy",
         stage: Literal["pre_execution", "tool_execution"] = "pre_execution",
     ) -> None:
         self.decision = frames.Event(
@@ -232,3 +234,10 @@ class GuardedCall:
             status=self._outcome or ended,
             executed=self._has_begun and self.failed is not Failure.INVALID_ARGS, origin_extension=self.caller,
         )  # fmt: skip
+
+
+def _source(judgement: Judgement) -> DecisionSource:
+    """Who has decided: the user, guards and settings, or nobody, as all may."""
+    if judgement.is_blocked:
+        return "user" if judgement.blocked_by == judgement.decided_for else "policy"
+    return "user" if judgement.decided_for else "policy" if judgement.was_asked else "yolo"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor.calls.guard_chain import BEFORE_AGENT_START, DENIABLE, UNTOUCHED, Judgement, fold, rounds_of
+from supervisor.calls.permissions import Permissions
 from wire import frames
 from wire.dialects.base import HOOK_POINTS
 from wire.dialects.verdict import GuardVerdict, VerdictKind
@@ -29,6 +30,8 @@ class Guards:
     def __init__(self, loop: Loop, extensions: Sequence[Extension]) -> None:
         self.cancellations: list[str] = []
         """The reason of each `cancel` so far."""
+        self.permissions = Permissions()
+        """The questions that a person decides."""
         self._by_event: dict[str, tuple[tuple[Extension, ...], ...]] | None = None
         """The guards of each event, in rounds. A change sets this to None until it is built again."""
         self._loop = loop
@@ -138,6 +141,7 @@ class Guards:
     def cancel(self, reason: str) -> None:
         """Blocks the events that are being judged."""
         self.cancellations.append(reason)
+        self.permissions.cancel_all(reason)
         self.changed()
 
     def cancelled_since(self, count: int) -> str | None:
@@ -153,6 +157,9 @@ class Guards:
             if verdict.kind is VerdictKind.DENY:
                 extension.account.blocks += 1
                 extension.notices.tell("blocked", f"{_deed(event)}: {verdict.reason}")
+            elif verdict.kind is VerdictKind.REFUSED:
+                extension.account.blocks += 1
+                extension.notices.tell("asked", f"wants a person to decide on {_subject(event)}: {verdict.reason}")
             elif verdict.kind is VerdictKind.NO_VERDICT:
                 line = _missing_verdict_line(event.event, verdict.reason, extension.denies_on_failure)
                 extension.notices.tell("no_verdict", line)
@@ -167,9 +174,11 @@ def latest_start(starting: Sequence[Extension]) -> float:
 
 def _report_outputs(extension: Extension, event: Event, verdict: GuardVerdict) -> None:
     tell = extension.notices.tell
-    if verdict.kind is VerdictKind.ASK:
+    if verdict.kind in (VerdictKind.ASK, VerdictKind.PERMITTED):
         why = f": {verdict.reason}" if verdict.reason else ""
-        if extension.lets_asked_pass:
+        if verdict.kind is VerdictKind.PERMITTED:
+            tell("asked", f"wants a person to decide on {_subject(event)}{why}; the user allowed it")
+        elif extension.lets_asked_pass:
             tell("asked", f"wants a person to decide on {_subject(event)}{why}; allowed (--allow-asked)")
         else:
             extension.account.blocks += 1

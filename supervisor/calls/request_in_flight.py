@@ -57,6 +57,11 @@ class RequestInFlight:
         for requests, pending, *_ in list(self._awaited.values()):
             requests.cancel(pending, reason)
 
+    @property
+    def waits_for_person(self) -> bool:
+        """Whether a person has to decide first. That time counts for no deadline."""
+        return False
+
     def waits_for(self, requests: PendingRequests) -> bool:
         """Whether it waits for an answer of this worker."""
         return any(asked is requests for asked, *_ in self._awaited.values())
@@ -73,10 +78,13 @@ class RequestInFlight:
             pending.on_done = partial(self._end, pending)
 
     def _late(self, pending: Pending, timeout_s: float) -> None:
-        """Fails the request, unless a progress report has moved its deadline, or it has waited for a start."""
+        """Fails the request, unless a progress report has moved its deadline, or it has waited for a start, or waits
+        for a person."""
         requests, _, _, then = self._awaited[id(pending)]
         now = ends_at = self._loop.clock()
-        if pending.progressed_at is not None:
+        if self.waits_for_person:
+            ends_at = now + timeout_s
+        elif pending.progressed_at is not None:
             ends_at = end_after_progress(pending.progressed_at, pending.asked_at, timeout_s)
         elif pending.what is not None:
             # The start has time limits of its own: until it is over, this is looked at again.

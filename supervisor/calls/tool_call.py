@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -105,6 +105,14 @@ def structured_fault(text: bytes) -> str:
     return ""
 
 
+class NestedCall(Protocol):
+    """A call that an extension makes for the call of one of its tools."""
+
+    @property
+    def waits_for_person(self) -> bool: ...
+    def end_early(self, reason: str) -> None: ...
+
+
 class ToolCallInFlight(RequestInFlight):
     """A call of a tool. `done` gets the answer, `on_progress` each progress message. If the arguments do not fit the
     tool's schema, the call fails and is not sent; if they cannot be checked, it is sent unchecked, as zot does. If the
@@ -127,8 +135,8 @@ class ToolCallInFlight(RequestInFlight):
         super().__init__(loop)
         self.tool_id = tool_id
         self._around = around
-        self.nested: dict[object, Callable[[str], None]] | None = None
-        """Ends each call that is made for this one, with a reason; None if none was made."""
+        self.nested: set[NestedCall] | None = None
+        """The calls that are made for this one; None if none was made."""
         self._on_progress = on_progress
         self._owned = owned
         self._args = args
@@ -152,6 +160,10 @@ class ToolCallInFlight(RequestInFlight):
     def chain(self) -> tuple[str, ...]:
         """The tools of the calls for which it is made, outermost first, and its own."""
         return (*self._around, self._owned.tool.name)
+
+    @property
+    def waits_for_person(self) -> bool:
+        return any(call.waits_for_person for call in self.nested or ())
 
     def cancel(self, reason: str) -> None:
         super().cancel(reason)
@@ -201,6 +213,6 @@ class ToolCallInFlight(RequestInFlight):
     def _end_nested(self, pending: Pending) -> None:
         """Ends the calls that the extension has made for this one."""
         ending = "has ended" if pending.failure is None else f"was given up: {pending.reason}"
-        nested, self.nested = self.nested or {}, None
-        for end in nested.values():
-            end(f"the call of {self._owned.tool.name} for which it was made {ending}")
+        nested, self.nested = self.nested or set(), None
+        for call in nested:
+            call.end_early(f"the call of {self._owned.tool.name} for which it was made {ending}")

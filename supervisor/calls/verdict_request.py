@@ -16,12 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from supervisor.calls.guards import Guards
+    from supervisor.calls.permissions import Question
     from supervisor.extension.extension import Extension
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop
     from wire import frames
+    from wire.dialects.verdict import GuardVerdict
 
     Chain = GuardChain[Extension]
+
+
+GIVEN_UP = "no verdict is waited for any longer"
 
 
 class VerdictRequests:
@@ -74,10 +79,10 @@ class VerdictRequests:
             answer = pending.value
             if type(answer) is GuardAnswer and answer.verdict is ALLOW and len(guards.cancellations) == before:
                 return judgement
-            chain = GuardChain(event, rounds)
+            chain = GuardChain(event, rounds, can_ask=guards.permissions.can_ask)
             self._take(chain, guard, pending, before)
             return chain.judgement
-        chain = GuardChain(event, rounds, judgement)
+        chain = GuardChain(event, rounds, judgement, guards.permissions.can_ask)
         while asked := chain.asked:
             if len(asked) == 1:
                 self._take(chain, asked[0], self._ask(asked[0], chain.event), before)
@@ -114,6 +119,22 @@ class VerdictRequests:
         event = chain.event
         if news := chain.answered(guard, verdict_of(event.event, pending)):
             self._guards.report(event, news)
+        while chain.question is not None:
+            self._ask_person(chain, *chain.question, before)
+
+    def _ask_person(self, chain: Chain, guard: Extension, verdict: GuardVerdict, before: int) -> None:
+        """Puts the question of a guard to a person, waits without a deadline, and passes the verdict to the chain."""
+        guards, event = self._guards, chain.event
+        question = guards.permissions.ask(guard.name, event, verdict)
+        guards.permissions.wait(question.has_ended)
+        guards.permissions.cancel(question, GIVEN_UP)  # does nothing if it has ended
+        reason = guards.cancelled_since(before)
+        if reason is None and question.decision == "cancelled" and guards.permissions.can_ask():
+            reason = question.reason
+        if reason is not None:
+            chain.cancel(reason)
+        else:
+            guards.report(event, chain.answered(guard, question.verdict))
 
     def _judge_starts(self, event: str) -> Judgement:
         """Waits for the extensions that are still starting and may guard this event. Returns the judgement with which
@@ -141,6 +162,8 @@ class VerdictInFlight(RequestInFlight):
         self._event = event
         self._done = done
         self._chain: Chain | None = None
+        self._question: Question | None = None
+        """The question that a person has to decide now."""
         self._before = len(guards.cancellations)
         loop.call_later(0, self._begin)
 
@@ -148,6 +171,12 @@ class VerdictInFlight(RequestInFlight):
         super().cancel(reason)
         if self._chain is None:
             self._loop.call_later(0, self._begin)
+        if self._question is not None:
+            self._guards.permissions.cancel(self._question, reason)
+
+    @property
+    def waits_for_person(self) -> bool:
+        return self._question is not None
 
     def _begin(self) -> None:
         """Starts the chain; if the verdict must wait for a starting extension, tries again later."""
@@ -157,7 +186,8 @@ class VerdictInFlight(RequestInFlight):
         if self._cancel_reason is None and guards.must_wait(event):
             guards.call_at_change(event, self._begin)
             return
-        self._chain = GuardChain(self._event, guards.rounds_about(self._event), guards.judge_unstarted(event))
+        rounds, judgement = guards.rounds_about(self._event), guards.judge_unstarted(event)
+        self._chain = GuardChain(self._event, rounds, judgement, guards.permissions.can_ask)
         self._ask(self._chain)
 
     @property
@@ -177,10 +207,27 @@ class VerdictInFlight(RequestInFlight):
             self._await(requests, requests.ask(chain.event), requests.timeouts.intercept, then)
 
     def _answered(self, chain: Chain, asked: Sequence[Extension], guard: Extension, pending: Pending) -> None:
-        if chain.asked is not asked:
-            return  # the round has ended without this answer
+        if chain.asked is asked:  # else the round has ended without this answer
+            self._take(chain, guard, verdict_of(self._event.event, pending))
+
+    def _take(self, chain: Chain, guard: Extension, verdict: GuardVerdict) -> None:
+        """Passes a verdict to the chain, and takes the next step."""
+        asked, event = chain.asked, chain.event
         if self._cancel_reason is None:
-            event = chain.event
-            self._guards.report(event, chain.answered(guard, verdict_of(event.event, pending)))
+            self._guards.report(event, chain.answered(guard, verdict))
         if self._cancel_reason is not None or chain.asked is not asked:
             self._ask(chain)
+        elif chain.question is not None and self._question is None:
+            self._ask_person(chain, *chain.question)
+
+    def _ask_person(self, chain: Chain, guard: Extension, verdict: GuardVerdict) -> None:
+        """Puts the question of a guard to a person. There is no deadline."""
+        asked = chain.asked
+        question = self._question = self._guards.permissions.ask(guard.name, chain.event, verdict)
+
+        def decided() -> None:
+            self._question = None
+            if chain.asked is asked:  # else the chain was cancelled in the same pass
+                self._take(chain, guard, question.verdict)
+
+        question.on_end = lambda: self._loop.call_later(0, decided)

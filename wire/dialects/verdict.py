@@ -18,6 +18,10 @@ class VerdictKind(Enum):
     DENY = "deny"
     ASK = "ask"
     """A person has to decide. It has the same outputs as ALLOW."""
+    PERMITTED = "permitted"
+    """ASK, and a person has allowed it. Only a host makes this one and the next; no guard answers with them."""
+    REFUSED = "refused"
+    """ASK, and a person has refused it."""
     NO_VERDICT = "no verdict"
 
 

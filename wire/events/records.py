@@ -180,6 +180,37 @@ class Extension(Record, frozen=True, tag="extension"):
     """One line that a person can act on; for `blocked` and `asked` the whole reason. A cut message ends in ` …`."""
 
 
+class PermissionAsked(Record, frozen=True, tag="permission_asked"):
+    """A guard leaves the decision about an event to the client, which answers with `allow` or `deny`. The event waits,
+    without a deadline. Only in rpc, for a client whose `hello` has `permissions`."""
+
+    id: str
+    """The id for the answer, its member `permission`."""
+    extension: str
+    """The guard that asks."""
+    event: Literal["tool_call", "tool_result", "user_prompt", "turn_start", "assistant_message"]
+    reason: str
+    """The guard's reason; empty without one."""
+    tool_id: str | msgspec.UnsetType = msgspec.UNSET
+    tool_name: str | msgspec.UnsetType = msgspec.UNSET
+    args: Raw | msgspec.UnsetType = msgspec.UNSET
+    """The arguments of the call, as guards have rewritten them so far."""
+    text: str | msgspec.UnsetType = msgspec.UNSET
+    """The prompt, the message, or the text of the result, as guards have rewritten it so far."""
+    origin_extension: str | msgspec.UnsetType = msgspec.UNSET
+    """The extension that makes the call by `call_tool`; absent for a call of the model."""
+
+
+class PermissionAnswered(Record, frozen=True, tag="permission_answered"):
+    """The question with this id is answered, or cancelled."""
+
+    id: str
+    decision: Literal["allowed", "denied", "cancelled"]
+    """cancelled: by an abort, by the end of the call that it is about, or as the client is going."""
+    reason: str
+    """The client's reason, or why it was cancelled; empty without one."""
+
+
 class Retry(Record, frozen=True, tag="retry"):
     """A request to the model failed and is repeated after a pause. Comes at the start of the pause, before
     `assistant_start`; a request is not repeated once readers have seen a part of its reply."""
@@ -302,6 +333,6 @@ class Result(Record, frozen=True, tag="result"):
 AnyRecord = (
     UserMessage | TurnStart | AssistantStart | TextDelta | ToolUseStart | ToolUseArgs | ToolUseEnd | Usage
     | AssistantMessage | ToolCall | TurnEnd | ToolProgress | ToolResult | CompactDone | Error | Done | Session
-    | Extension | Retry | CompactStart | Command | ExtNotify | ClearNotes | ExtDisplay | ExtInsert | PanelOpen
-    | PanelRender | PanelClose | Result
+    | Extension | PermissionAsked | PermissionAnswered | Retry | CompactStart | Command | ExtNotify | ClearNotes
+    | ExtDisplay | ExtInsert | PanelOpen | PanelRender | PanelClose | Result
 )  # fmt: skip

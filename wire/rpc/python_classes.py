@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -135,11 +136,12 @@ def _events() -> str:
     imports = "from . import parts  # noqa: F401  (events are read with them)\nfrom .record import Event, UnknownEvent"
     head = HEAD.format(about="The records of the agent's event stream.", imports=imports, typing=TYPING)
     head += "\n    from .parts import Content, Cost, ImageContent, SentPrompt, TextContent, Totals\n"
-    by_type = {str(_tag(node)): _name(node) for node in records}
-    table = _table("EVENTS", "dict[str, type[Event]]", by_type, "By the `type` of a record.")
-    members = "".join(f"    | {name}\n" for name in [*list(by_type.values())[1:], "UnknownEvent"])
-    union = f"AnyEvent = (\n    {next(iter(by_type.values()))}\n{members})\n"
+    names = " | ".join([*map(_name, records), "UnknownEvent"])
+    members = textwrap.fill(names, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)
+    union = f"AnyEvent = (\n{members}\n)  # fmt: skip\n"
     union += '"""Every event, for a `match` that a type checker accepts as complete."""\n'
+    table = "EVENTS: dict[str, type[Event]] = {each.type: each for each in Event.__subclasses__() if each.type}\n"
+    table += '"""By the `type` of a record."""\n'
     return "\n\n".join([head, *(_class(node, "Event") for node in records), f"{union}{table}"])
 
 
@@ -216,11 +218,6 @@ def _member(name: str, annotation: str, default: str | None) -> list[str]:
         return [line]
     values = annotation.removeprefix("Literal[").removesuffix("]").split(", ")
     return [f"{INDENT}{name}: Literal[", *(f"{INDENT * 2}{value}," for value in values), f"{INDENT}]"]
-
-
-def _table(name: str, kind: str, members: dict[str, str], about: str) -> str:
-    rows = "".join(f'{INDENT}"{key}": {value},\n' for key, value in members.items())
-    return f'{name}: {kind} = {{\n{rows}}}\n"""{about}"""\n'
 
 
 def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str, str | None, str]]:

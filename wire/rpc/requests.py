@@ -55,6 +55,9 @@ class Hello(Request, frozen=True, tag="hello"):
     sent_prompts: bool = False
     """Whether the client also gets the records of prompts that extensions send. Without them it gets only the records
     of its own prompts, so each `done` is the end of one of its own."""
+    permissions: bool = False
+    """Ours: whether the client decides where a guard leaves the decision to a person, see the record
+    `permission_asked`. Without it such events are refused."""
 
 
 class Prompt(Request, frozen=True, tag="prompt"):
@@ -90,6 +93,22 @@ class Abort(Request, frozen=True, tag="abort"):
 
     prompt: str | None = None
     """Ours: the id of a running or waiting prompt or compaction."""
+
+
+class Allow(Request, frozen=True, tag="allow"):
+    """Ours. Allows the event of a `permission_asked`. Later guards are still asked."""
+
+    permission: str
+    """The `id` of the record."""
+
+
+class Deny(Request, frozen=True, tag="deny"):
+    """Ours. Refuses the event of a `permission_asked`."""
+
+    permission: str
+    """The `id` of the record."""
+    reason: str | None = None
+    """For the model and the readers; at most 10,000 characters."""
 
 
 class GetState(Request, frozen=True, tag="get_state"):
