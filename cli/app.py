@@ -24,10 +24,12 @@ from cli.sessions import session_app
 from cli.skills import skill_app
 
 HELP = """\
-Runs a coding agent headless, with extensions as crash-isolated processes.
+Runs a coding agent, with extensions as crash-isolated processes.
 
 Examples:
     zot demo                                  a complete run; needs no key
+    zot                                       on a terminal: a screen to talk to the agent
+    zot -c -m claude-haiku-4-5                the screen with the newest session, another model
     zot -p "what does this project do?"       the answer as text
     zot -p -c "write a test for it"           resumes the newest session
     zot --json "fix the failing test"         one JSON event per line

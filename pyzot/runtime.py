@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from .connection.prompt_stream import PromptStream
     from .connection.requests import ExportFormat, Message, Request
     from .events import AnyEvent, Result
+    from .in_program.extensions import Given
+    from .in_program.permissions import Permission
     from .parts import Totals
-    from .program_extensions import Given
 
     T = TypeVar("T")
 
@@ -64,6 +65,7 @@ class Runtime:
         *,
         extensions: Given | Iterable[Given] = (),
         functions: Iterable[Callable[..., object]] = (),
+        permission: Permission | None = None,
         env: Mapping[str, str] | None = None,
         program: Sequence[str] | None = None,
         on_event: Callable[[AnyEvent], None] | None = None,
@@ -76,15 +78,17 @@ class Runtime:
           inside a `ProgramExtension` with their settings;
         - `functions`: tools for the model, with schemas by their type hints and docstrings; together they are the
           extension `functions`. A `ToolError` in one is an error that the model reads, without a traceback;
+        - `permission`: gets the `PermissionAsked` where a guard leaves the decision to a person, and returns True to
+          allow, False to deny, or a text to deny with this reason. Without it such events are refused;
         - `env`: added to the environment of the engine;
         - `program`: the command line to run instead of this Python's zot, without the flags;
         - `on_event`: gets the events that belong to no prompt of this program, such as those of prompts of extensions,
           in a thread of the runtime;
         - `on_stderr`: gets the engine's lines for a person, in the same thread.
 
-        Handlers of extensions and functions run in threads, coroutines on a loop of zotext. In a handler every method
-        works but `prompt`, `run` and `compact`, which are a `BusyError`; in `on_event` and `on_stderr` only `cancel`
-        and `close` do.
+        Handlers of extensions, functions and `permission` run in threads, coroutines on a loop of zotext. In a handler
+        every method works but `prompt`, `run` and `compact`, which are a `BusyError`; in `on_event` and `on_stderr`
+        only `cancel` and `close` do. A `permission` that fails, or returns anything else, denies.
 
         Raises `TypeError` for a wrong option, for an object that is not an extension and for a function that cannot be
         a tool, `RuntimeError` for an extension that now serves another runtime, `RefusedError` for an extension that
@@ -92,8 +96,8 @@ class Runtime:
         it is not an engine."""
         self._is_closed = True
         self._client = Client(
-            options, extensions=extensions, functions=functions, env=env, program=program, on_event=on_event,
-            on_stderr=on_stderr,
+            options, extensions=extensions, functions=functions, permission=permission, env=env, program=program,
+            on_event=on_event, on_stderr=on_stderr,
         )  # fmt: skip
         self._is_closed = False
         self._wait_greeting()
@@ -290,6 +294,8 @@ class Runtime:
     def _wait_greeting(self) -> Self:
         try:
             wait_answer(self._client.greeting, ANSWER_S)
+            if self._client.permissions is not None:
+                self._client.permissions.begin(running_loop())
             if self._client.own_extensions is not None:
                 begun = self._client.own_extensions.begin(self._client, running_loop())
                 self._client.own_extensions.check(wait_answer(begun, ANSWER_S))

@@ -69,6 +69,8 @@ class Conversation:
                     await scene.changed.wait()
         finally:
             await scene.close()
+        if scene.state is not None and scene.state.session is not None and scene.state.message_count:
+            scene.say("dim", f"zot -r {scene.state.session.id[:8]} goes on with this session")
         return scene.exit_status
 
     def end_input(self) -> None:
@@ -252,7 +254,7 @@ class Conversation:
 
     @property
     def activity(self) -> str:
-        """What the queue does, for the status line."""
+        """The work of the queue, for the status line."""
         return f"working {duration(self.scene.clock() - self._began)}" if self.is_busy else "ready"
 
     def waiting(self) -> list[str]:

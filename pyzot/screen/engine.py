@@ -11,7 +11,7 @@ from ..flags import RUN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Callable, Coroutine, Mapping
     from typing import Any
 
     from ..events import AnyEvent, PermissionAsked
@@ -36,7 +36,7 @@ class Engine:
     """
 
     def __init__(
-        self, options: Mapping[str, Any], *, permission: Callable[[PermissionAsked], Awaitable[bool | str]]
+        self, options: Mapping[str, Any], *, permission: Callable[[PermissionAsked], Coroutine[Any, Any, bool | str]]
     ) -> None:
         self.on_event: Callable[[AnyEvent], None] = lambda _event: None
         """Gets the records that belong to no prompt."""
@@ -73,7 +73,7 @@ class Engine:
         self._started = self._loop.time()
         runtime = AsyncRuntime(
             **{"drain_timeout": DRAIN_S, **options},
-            on_event=self._put, on_stderr=self._put,
+            on_event=self._put, on_stderr=self._put, permission=self._permission,
         )  # fmt: skip
         self._watch(runtime)
         await runtime

@@ -79,7 +79,7 @@ class PlainScreen:
         self.show(lines)
 
     def change(self) -> None:
-        is_ready = self.scene.status(self.conversation.activity).activity in ("ready", "a guard asks")
+        is_ready = self.scene.status(self.conversation.activity, 1000).startswith(("ready", "a guard asks"))
         if is_ready and self._has_input and not self._is_asking and sys.stdin.isatty():
             self._is_asking = True
             print(PROMPT, end="", flush=True)  # noqa: T201

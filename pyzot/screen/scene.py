@@ -4,51 +4,53 @@ from __future__ import annotations
 
 import asyncio
 import os
+from typing import Protocol
 
 from ..errors import RuntimeDied, ZotError
 from .commands import Commands
 from .engine import Engine
-from .questions import Questions
-from .view.figures import Status
-from .view.live import question_rows, queue_rows
+from .questions import Questions, question_rows
+from .view.figures import count, dollars, joined, tokens
 from .view.notes import Notes
 from .view.panels import PanelStack
+from .view.text import fit
 from .view.transcript import Transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from typing import Any, Protocol
+    from typing import Any
 
     from ..answers import State
     from ..async_runtime import AsyncRuntime
     from .view.text import Palette
 
-    class View(Protocol):
-        """The terminal, or plain lines."""
 
-        palette: Palette
+class View(Protocol):
+    """The terminal, or plain lines."""
 
-        def show(self, lines: Sequence[str]) -> None:
-            """Prints lines into the scrollback."""
+    palette: Palette
 
-        def announce(self, lines: Sequence[str]) -> None:
-            """Something new is among what is not final. Plain lines print it, a terminal draws it anyway."""
+    def show(self, lines: Sequence[str]) -> None:
+        """Prints lines into the scrollback."""
 
-        def change(self) -> None:
-            """Draws what is not final again, soon."""
+    def announce(self, lines: Sequence[str]) -> None:
+        """Something new is among what is not final. Plain lines print it, a terminal draws it anyway."""
 
-        def insert(self, text: str) -> None:
-            """Inserts a text at the cursor."""
+    def change(self) -> None:
+        """Draws what is not final again, soon."""
 
-        def suggest(self, text: str) -> None:
-            """Puts a text into an empty input, for the user to go on with."""
+    def insert(self, text: str) -> None:
+        """Inserts a text at the cursor."""
 
-        async def run_outside(self, command: Sequence[str]) -> int:
-            """Gives the terminal to a program, and returns its exit status."""
+    def suggest(self, text: str) -> None:
+        """Puts a text into an empty input, for the user to go on with."""
 
-        def leave(self) -> None:
-            """Ends the screen."""
+    async def run_outside(self, command: Sequence[str]) -> int:
+        """Gives the terminal to a program, and returns its exit status."""
+
+    def leave(self) -> None:
+        """Ends the screen."""
 
 
 NOTE_ROWS = 6
@@ -149,21 +151,17 @@ class Scene:
         palette = self.view.palette
         self.view.show([palette.paint(style, line) for line in palette.clean(text).split("\n")])
 
-    def status(self, activity: str) -> Status:
-        """The parts of the status line. `activity` is what the queue does."""
-        state, number = self.state, len(self.extensions)
+    def status(self, activity: str, columns: int) -> str:
+        """The status line. `activity` is what the queue does."""
+        state, last, number = self.state, self.transcript.usage, len(self.extensions)
         if self.engine.runtime is None or state is None:
-            activity = "starting"
-        elif self.questions.first is not None:
-            activity = "a guard asks"
-        return Status(
-            activity=activity,
-            model="" if state is None else state.model,
-            used=None if state is None else state.usage,
-            last=self.transcript.usage,
-            window=None if state is None else self.windows.get(state.model),
-            extensions=f"{number} extension{'' if number == 1 else 's'}" if number else "",
-        )
+            return "starting"
+        window, held = self.windows.get(state.model), 0 if last is None else tokens(last)
+        context = f"{100 * held / window:.0f} % of {count(window)}" if window and held else ""
+        used = (dollars(state.usage.cost_usd), f"{count(tokens(state.usage))} tokens")
+        extensions = f"{number} extension{'' if number == 1 else 's'}" if number else ""
+        what = activity if self.questions.first is None else "a guard asks"
+        return joined((what, state.model, context, *used, extensions), columns)
 
     def rows(self, waiting: Sequence[str], columns: int, height: int) -> list[str]:
         """All that is not final in at most `height` rows, with the lines that wait. A question and a panel come first
@@ -183,3 +181,11 @@ class Scene:
         if (first := self.questions.first) is not None:
             self.view.announce(question_rows(first, self.transcript.columns, self.view.palette))
         self.view.change()
+
+
+def queue_rows(waiting: Sequence[str], columns: int, height: int, palette: Palette) -> list[str]:
+    """The first lines, one row each; the last row counts those that are left out."""
+    lines = [palette.one_line(line, 400) for line in waiting]
+    if len(lines) > height:
+        lines = [*lines[: max(0, height - 1)], f"{len(lines) - max(0, height - 1)} more wait"][:height]
+    return [palette.paint("dim", fit(line, columns)) for line in lines]

@@ -19,17 +19,16 @@ from prompt_toolkit.layout.dimension import Dimension
 from ..conversation import Conversation
 from ..scene import Scene
 from ..view import markdown
-from ..view.figures import status_line
 from ..view.text import Palette
 from .completion import InputCompleter
-from .history import user_history
+from .history import UserHistory
 from .input import InputArea
 from .keys import DOUBLE_S, key_bindings
 from .output import FrameOutput, print_above
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 FRAME_S = 0.04
@@ -67,7 +66,7 @@ class TerminalScreen:
         scene = self.scene = Scene(self._options, self, clock=time.monotonic, columns=self._columns)
         self.conversation = Conversation(scene)
         completer = InputCompleter(scene.commands.list, self.conversation.arguments_of, scene.cwd)
-        self.input = InputArea(user_history(), completer, prompt=self._prompt)
+        self.input = InputArea(UserHistory(), completer, prompt=self._prompt)
         self.input.put(self._first)
         above = Window(FormattedTextControl(lambda: self._above), height=self._above_height, wrap_lines=False)
         status = Window(FormattedTextControl(self._status), height=1, style="fg:ansibrightblack")
@@ -88,7 +87,7 @@ class TerminalScreen:
             loop.call_later(CLOCK_S, self._tick)
 
         try:
-            await self.app.run_async(pre_run=lambda: _call_soon(loop, begin), set_exception_handler=False)
+            await self.app.run_async(pre_run=begin, set_exception_handler=False)
         except (EOFError, OSError):  # the terminal has gone
             self._lines.clear()
             self._is_outside = True
@@ -194,7 +193,7 @@ class TerminalScreen:
         return Dimension.exact(len(self._rows))
 
     def _status(self) -> ANSI:
-        return ANSI(status_line(self.scene.status(self.conversation.activity), self._columns - 1))
+        return ANSI(self.scene.status(self.conversation.activity, self._columns - 1))
 
     def _prompt(self) -> str:
         return "> " if self.scene.questions.first is None else "yes/no> "
@@ -272,10 +271,6 @@ class TerminalScreen:
         """Closes the top panel for the user."""
         self.conversation.close_panel()
         self._schedule()
-
-
-def _call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
-    loop.call_soon(callback)
 
 
 def serve(options: Mapping[str, Any], *, first: str = "") -> int:

@@ -208,9 +208,9 @@ def test_answers_that_fit_no_question_are_refused_and_name_the_open_ones(tmp_pat
         assert long["error"] == f"reason: more than {REASON_LENGTH} characters"
         assert shown(client.lines, "permission_answered") == []
         assert client.ask("deny", permission="q1", reason="x" * REASON_LENGTH)["success"]
+        client.until("done")
         again = client.ask("allow", permission="q1")
         assert again["error"] == "permission: no question 'q1' waits for a decision; none does"
-        client.until("done")
 
     _, model = run(tmp_path, script, CALL, says("Well."))
     assert len(answer_of(model)[0]) == REASON_LENGTH

@@ -71,6 +71,8 @@ REQUESTS = [
     {"type": "call_tool", "name": "read", "args": []},
     {"type": "reload_ext", "name": "comands"},
     RELOAD,
+    {"type": "allow", "permission": "q1"},
+    {"type": "deny", "permission": "q1", "reason": 5},
     {"type": "steer", "message": "rather this"},
     {"type": "steer"},
     {"type": "compact", "instructions": 5},
