@@ -1,4 +1,4 @@
-"""Reads the lines of an rpc client as requests, or says why a line is none."""
+"""Reads the lines of an rpc client: each is a request, or is refused."""
 
 from __future__ import annotations
 

@@ -26,7 +26,14 @@ def hanging(place):
 
 
 def are_gone(pids):
-    return not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE for pid in pids)
+    return not any(lives(pid) for pid in pids)
+
+
+def lives(pid):
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 TOKEN = "token"
 _ext_line = msgspec.json.Decoder(ExtLine)
-LATE = ("run_command", "reload_ext")
+LATE = ("run_command", "call_tool", "reload_ext")
 """Requests that are answered when they are done."""
 LOCKED_ONE_IN = 8
 """One of this many inputs meets a server with a token."""
@@ -82,6 +82,7 @@ REQUESTS: tuple[dict[str, Any], ...] = (
     {"type": "list_sessions", "id": 13, "all": True},
     {"type": "resume", "id": 15, "session": "0a1b2c3d"},
     {"type": "export", "id": 16, "format": "json"},
+    {"type": "call_tool", "id": 17, "name": "known", "args": {"text": "x"}},
 )
 
 
