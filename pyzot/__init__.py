@@ -22,12 +22,15 @@ if TYPE_CHECKING:
         ExtensionStats,
         Forked,
         ModelInfo,
+        Reloaded,
+        ReloadError,
         Resumed,
         SessionFile,
         SessionInfo,
         SkillInfo,
         State,
         ToolInfo,
+        ToolOutcome,
     )
     from .async_host import AsyncHost, AsyncWatch
     from .async_runtime import AsyncEventStream, AsyncRuntime
@@ -178,7 +181,9 @@ __all__ = [
     "PromptFailed",
     "ProtocolError",
     "RefusedError",
+    "ReloadError",
     "ReloadOutcome",
+    "Reloaded",
     "Result",
     "Resumed",
     "Retry",
@@ -203,6 +208,7 @@ __all__ = [
     "ToolCallContent",
     "ToolError",
     "ToolInfo",
+    "ToolOutcome",
     "ToolProgress",
     "ToolResult",
     "ToolResultContent",

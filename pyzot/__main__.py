@@ -25,6 +25,11 @@ def main() -> None:
 
             _print(f"zot {VERSION}")
             return
+        from cli.run import screen
+
+        screen.opener = _open_screen
+        if not sys.argv[1:] and screen.is_wanted({}):
+            sys.exit(screen.open_screen({}, ()))
         from cli.run.plain import carry_out, read
 
         if (asked := read(sys.argv[1:])) is not None:
@@ -35,6 +40,14 @@ def main() -> None:
         command()
     except KeyboardInterrupt:  # before a run has begun
         sys.exit(130)
+
+
+def _open_screen(options: dict[str, Any], *, first: str, plain: bool) -> int:
+    if plain:
+        from pyzot.screen.plain import serve
+    else:
+        from pyzot.screen.terminal.screen import serve
+    return serve(options, first=first)
 
 
 def _print(line: str) -> None:

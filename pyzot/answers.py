@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, Literal
 
-    from .parts import HostedShare, Totals
+    from .parts import HostedShare, ImageContent, TextContent, Totals
 
 
 class SessionFile(Part):
@@ -55,6 +55,16 @@ class CommandOutcome(Part):
     text: str
 
 
+class ToolOutcome(Part):
+    """Data of `call_tool`."""
+
+    _parts: ClassVar[dict[str, str]] = {"content": "content[]"}
+    is_error: bool
+    """Whether the call failed, a guard refused it or withheld its result, or it was aborted: `content` says why."""
+    content: tuple[TextContent | ImageContent, ...]
+    """As in its `tool_result` record: images by their size."""
+
+
 class SkillInfo(Part):
     _parts: ClassVar[dict[str, str]] = {"allowed_tools": "plain[]"}
     name: str
@@ -63,6 +73,30 @@ class SkillInfo(Part):
     """The path of its SKILL.md; `builtin` for one that comes with zot."""
     allowed_tools: tuple[str, ...] | None
     """The entries of `allowed-tools`: the tools that may be called while it is active; null without a restriction."""
+
+
+class ReloadError(Part):
+    name: str
+    reason: str
+
+
+class Reloaded(Part):
+    """Data of `reload_ext`: names of extensions, in the order in which guards are asked."""
+
+    _parts: ClassVar[dict[str, str]] = {
+        "stopped": "plain[]",
+        "loaded": "plain[]",
+        "ready": "plain[]",
+        "errors": "ReloadError[]",
+    }
+    stopped: tuple[str, ...]
+    """Extensions whose running version was stopped: a new one took over, or the extension is disabled or removed."""
+    loaded: tuple[str, ...]
+    """Extensions whose version from the folder runs now."""
+    ready: tuple[str, ...]
+    """Extensions that serve now; if `errors` names one, too, its earlier version serves."""
+    errors: tuple[ReloadError, ...]
+    """Extensions whose version from the folder was not loaded, and why."""
 
 
 class Resumed(Part):

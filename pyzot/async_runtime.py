@@ -27,11 +27,13 @@ if TYPE_CHECKING:
         ExtensionStats,
         Forked,
         ModelInfo,
+        Reloaded,
         Resumed,
         SessionInfo,
         SkillInfo,
         State,
         ToolInfo,
+        ToolOutcome,
     )
     from .connection.command_line import Options
     from .connection.images import Image
@@ -133,8 +135,8 @@ class AsyncRuntime:
         return events.result
 
     def cancel(self) -> None:
-        """Aborts the running prompt; its events end soon. Does nothing if no prompt runs. May be called from anywhere,
-        even from a signal handler or a callback of the runtime."""
+        """Aborts the running prompt, whose events end soon, and each `call_tool` and `command`. Does nothing if nothing
+        runs. May be called from anywhere, even from a signal handler or a callback of the runtime."""
         self._client.cancel()
 
     async def steer(self, text: str, images: Sequence[Image] = ()) -> bool:
@@ -243,6 +245,29 @@ class AsyncRuntime:
     async def command(self, line: str) -> CommandOutcome:
         """Runs a slash command of an extension, such as `"/todo add milk"`. `RefusedError` if it fails."""
         return await self._ask(requests.command(line))
+
+    async def call_tool(self, name: str, args: Mapping[str, Any]) -> ToolOutcome:
+        """Calls a tool that the model is offered, also during a prompt; the model does not see it. Guards judge it as
+        those of the model. `RefusedError` for an unknown tool. A wait that is given up does not end it; `cancel` does.
+        """
+        return await self._ask(requests.call_tool(name, args))
+
+    async def reload(self, name: str | None = None) -> Reloaded:
+        """Loads one extension again from its folder, or all and new ones. Prompts go on, and `cancel` does not end it.
+        `RefusedError` for an unknown extension."""
+        return await self._ask(requests.reload(name))
+
+    async def panel_key(self, extension: str, panel_id: str, key: str, text: str | None = None) -> None:
+        """Sends a key to an open panel: `up`, `enter`, or `rune` with its `text`. `RefusedError` if it is not open."""
+        await self._ask(requests.panel_key(extension, panel_id, key, text))
+
+    async def panel_resize(self, extension: str, panel_id: str, width: int, height: int) -> None:
+        """Tells an open panel its size in characters."""
+        await self._ask(requests.panel_resize(extension, panel_id, width, height))
+
+    async def panel_close(self, extension: str, panel_id: str) -> None:
+        """Closes an open panel, as its user does."""
+        await self._ask(requests.panel_close(extension, panel_id))
 
     async def commands(self) -> list[CommandInfo]:
         """Returns the slash commands of the extensions."""

@@ -14,7 +14,7 @@ from .connection.decoder import event, members_of
 from .connection.engine_process import EngineProcess
 from .connection.pending_answer import ANSWER_S, PendingAnswer
 from .connection.prompt_stream import PromptStream
-from .connection.requests import AFTER_CANCELLED
+from .connection.requests import ABORTABLE, AFTER_CANCELLED
 from .errors import BusyError, ClosedError, ProtocolError, RefusedError, SessionBusyError
 from .events import Done, Session
 
@@ -79,7 +79,7 @@ class Client:
         """Answered prompts by their id, until they are over."""
         self._latest: PromptStream | None = None
         self._begin_lock = threading.RLock()
-        self._end: ZotError | None = None
+        self.end: ZotError | None = None
         """Why there are no more answers; None before the end."""
         self._model = ""
         """The model in the engine's last message about it."""
@@ -152,9 +152,12 @@ class Client:
         self.process.write(_line({"type": "ext", "extension": extension, **members}))
 
     def cancel(self) -> None:
-        """Aborts the running prompt, if any. Does not wait, and may be called from anywhere."""
+        """Aborts the running prompt and the requests in `ABORTABLE`, if any. Does not wait, and may be called from
+        anywhere."""
         if (stream := self._latest) is not None:
             self.abort(stream)
+        if not self.process.is_foreign and any(each.kind in ABORTABLE for each in list(self._pending.values())):
+            self.process.write(_line({"type": "abort"}))
 
     def leave(self, stream: PromptStream) -> None:
         """Aborts a prompt that is no longer read. May be called from anywhere."""
@@ -190,16 +193,16 @@ class Client:
         self.check_owner()
         line = _line({"type": kind, "id": id_, **members})
         self._pending[id_] = pending = PendingAnswer(kind)
-        if self._end is not None:  # after the line above: `_finish` sets it before it ends the waits
+        if self.end is not None:  # after the line above: `_finish` sets it before it ends the waits
             self._pending.pop(id_, None)
-            raise self._end.with_traceback(None)
+            raise self.end.with_traceback(None)
         self.process.write(line)
         return pending
 
     # --- in the reading thread --------------------------------------------------------------------------------
 
     def _on_line(self, line: bytes) -> None:
-        if self._end is not None:
+        if self.end is not None:
             return
         try:
             members = members_of(line)
@@ -261,22 +264,22 @@ class Client:
 
     def _finish(self, error: ZotError) -> None:
         """Ends all waits: no more answers and events come. The first error counts."""
-        self._end = self._end or error
+        self.end = self.end or error
         if self.permissions is not None:
             self.permissions.end()
         for stream in (*_take_all(self._begun), *_take_all(self._streams)):
-            stream.fail(self._end)
+            stream.fail(self.end)
         for pending in _take_all(self._pending):
-            pending.give(error=self._end)
+            pending.give(error=self.end)
 
     # --- the end ----------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         """The middle of the `repr` of a runtime."""
-        if self._end is None and not self.process.is_foreign:
+        if self.end is None and not self.process.is_foreign:
             how = "open" if self.greeting.is_come else "starting"
         else:
-            how = "closed" if isinstance(self._end, ClosedError) or self.process.is_foreign else "ended"
+            how = "closed" if isinstance(self.end, ClosedError) or self.process.is_foreign else "ended"
         return f"pid={self.process.pid} model={self._model!r} {how}"
 
     def begin_close(self) -> None:

@@ -93,7 +93,9 @@ class ToolCall(Event):
     extension: str | None = None
     """The extension of the tool; absent for a built-in tool and for a tool that does not exist."""
     origin_extension: str | None = None
-    """The extension that makes the call by `call_tool`; absent for a call of the model."""
+    """The extension that makes the call by `call_tool`; absent for other calls."""
+    origin: Literal["client"] | None = None
+    """`client` for a `call_tool` of a client of rpc. No part of the conversation, and of no prompt."""
 
 
 class TurnEnd(Event):
@@ -122,6 +124,8 @@ class ToolResult(Event):
     """Ours, like `extension`: as in the call's record."""
     structured_content: Any = None
     """The result as JSON, if the extension has given it. The model got `content`."""
+    origin: Literal["client"] | None = None
+    """As in the call's record."""
 
 
 class CompactDone(Event):

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.engine import extensions as starting
+from agent.engine.client_calls import ClientCalls
 from agent.engine.host_calls.answers import HostCalls
-from agent.engine.host_calls.own_tools import AgentTools
 from agent.engine.host_calls.session_reloads import SessionReloads
 from agent.engine.host_calls.workspace import SessionWorkspace
 from agent.engine.prompt_result import PromptResult
 from agent.engine.session import EngineSession
 from agent.model import catalogue, thinking_levels
 from agent.model.provider import Provided, ProviderUnavailable
-from agent.run import compaction, session_hooks
+from agent.run import compaction
 from agent.run.error_hook import ask_about_error
 from agent.run.limits import Budget, Spending, unpriced_refusal
 from agent.run.run import Run
-from agent.run.session_hooks import SessionHooks
+from agent.run.session_hooks import ABORTED_S, SessionHooks
 from agent.run.slash_commands import SlashCommands
 from agent.run.steer_queue import SteerQueue
 from agent.run.summarizer import CompactionResult, Summarizer
@@ -109,9 +109,7 @@ class Engine:
         self.supervisor = starting.make_supervisor(
             loop,
             options,
-            HostInfo(
-                version, self.provider_name, options.model, options.cwd, self.session.id, str(self.workspace.path)
-            ),
+            HostInfo(version, self.provider_name, options.model, self.cwd, self.session.id, str(self.workspace.path)),
             notices,
             owns_process=owns_process,
             on_show=on_show,
@@ -136,7 +134,8 @@ class Engine:
             extension_tools=extension_tools,
             on_progress=lambda call_id, text: event_writer.post_progress(events.ToolProgress(call_id, text)),
         )
-        self.supervisor.calls_by_extensions.own = AgentTools(loop, self.toolbox, event_writer)
+        self.client_calls = ClientCalls(loop, self.supervisor, self.toolbox, event_writer)
+        self.supervisor.calls_by_extensions.own = self.client_calls.tools
 
     # --- prompts ------------------------------------------------------------------------------------------
 
@@ -285,9 +284,8 @@ class Engine:
             self._ready_model(provider, abort)
             return summarizer.run(self.model, older, kept, instructions)
 
-        summary = summarizer.attempt(carry_out)
-        is_done = summary.status is Status.OK
-        return PromptResult(summary.status, summary.reason, summary.text, 0, calls.usage, has_answer=is_done)
+        done = summarizer.attempt(carry_out)
+        return PromptResult(done.status, done.reason, done.text, 0, calls.usage, has_answer=done.status is Status.OK)
 
     def report_error(self, ran: PromptResult, abort: Abort) -> None:
         """Tells the guards of errors about an error that they were not asked about. Their answer has no effect."""
@@ -305,7 +303,7 @@ class Engine:
             reason,
             error,
             self.conversation.summarize,
-            within_s=session_hooks.ABORTED_S if abort.requested else within_s,
+            within_s=ABORTED_S if abort.requested else within_s,
             give_up=lambda: abort.at_once,
         )
 
@@ -315,9 +313,9 @@ class Engine:
 
     def stop(self, *, at_once: bool) -> None:
         """Stops all children at the same time; with `at_once` it kills them without asking."""
+        self.client_calls.close()
         others = [*self._provided.stoppables(), *self.toolbox.stoppables()]
-        wanted_all = self._needs_all_extensions
-        self.supervisor.stop(others, at_once=at_once, wanted_all=wanted_all, reason=self._end_reason)
+        self.supervisor.stop(others, at_once=at_once, wanted_all=self._needs_all_extensions, reason=self._end_reason)
         if self.hosted is not None:
             self.hosted.close()
 
@@ -375,8 +373,13 @@ class Engine:
     def _follow(self, abort: Abort) -> None:
         """Lets this abort end every wait from now on."""
         self._event_writer.abort = abort
-        abort.on_request(self.supervisor.cancel_pending)
-        abort.on_request(self.toolbox.cancel_pending)
+        abort.on_request(self.cancel_pending)
+
+    def cancel_pending(self, reason: str) -> None:
+        """Ends all that waits for an extension, and all calls of tools."""
+        self.client_calls.cancel_all(reason)
+        self.supervisor.cancel_pending(reason)
+        self.toolbox.cancel_pending(reason)
 
     def _ready_model(self, provider: Provider, abort: Abort) -> None:
         if self._provided.is_started:

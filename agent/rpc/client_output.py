@@ -74,6 +74,8 @@ class ClientOutput:
         """Whether an extension has sent that prompt."""
         self.shows_sent = False
         """Whether the client wants the records of prompts that extensions send."""
+        self._clients_calls: set[str] = set()
+        """The ids of the open calls of tools that the client makes."""
         self._waiting = RecordQueue()
         self.writer = FdWriter(loop, fd, on_gone, outbox=self._waiting, high_water=WAITS_ABOVE)
 
@@ -95,7 +97,7 @@ class ClientOutput:
 
     def record(self, record: events.Record) -> None:
         """Writes a record with the id of its prompt, if the client is to see that prompt."""
-        belongs_to = "" if isinstance(record, OF_NO_PROMPT) else self.prompt
+        belongs_to = "" if isinstance(record, OF_NO_PROMPT) or self._is_of_client(record) else self.prompt
         if belongs_to and self.is_sent and not self.shows_sent:
             return
         if not self._is_open:
@@ -106,6 +108,19 @@ class ClientOutput:
         elif self._takes_more():
             self._waiting.append_record(record, belongs_to)
             self._push()
+
+    def _is_of_client(self, record: events.Record) -> bool:
+        """Whether the record is of a call of a tool that the client makes."""
+        match record:
+            case events.ToolCall(id=call_id, origin="client"):
+                self._clients_calls.add(call_id)
+            case events.ToolResult(id=call_id, origin="client"):
+                self._clients_calls.discard(call_id)
+            case events.ToolProgress(id=call_id):
+                return call_id in self._clients_calls
+            case _:
+                return False
+        return True
 
     def line(self, line: bytes) -> None:
         """Writes a line that answers a line of the client, also before the first response."""

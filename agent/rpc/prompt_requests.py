@@ -67,6 +67,8 @@ class PromptRequests:
 
     def abort(self, request: requests.Abort) -> None:
         self._queue.abort(request.prompt, ABORTED)
+        if request.prompt is None:  # also while no prompt runs
+            self._engine.cancel_pending(ABORTED)
 
     def queue(self, _request: requests.Queue) -> responses.Queued:
         return responses.Queued(

@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     Done = Callable[[Reloaded | str], None]
 
 COMMANDS_LIMIT = 1000
-"""Maximum of slash commands and reloads that run at the same time."""
+"""Maximum of slash commands, calls of tools and reloads that run at the same time."""
 LATER = object()
 """Returned by a handler whose response comes later, or never."""
 
 
 class RequestHandler:
-    """Carries out requests. `respond` gets the responses in the order of the requests; only slash commands and reloads
-    are answered when they have ended. `show` gets the records of commands."""
+    """Carries out requests. `respond` gets the responses in the order of the requests; only slash commands, calls of
+    tools and reloads are answered when they have ended. `show` gets the records of commands."""
 
     def __init__(
         self,
@@ -65,9 +65,9 @@ class RequestHandler:
         show: Callable[[events.Record], None],
     ) -> None:
         self.commands_running = 0
-        """The number of slash commands and reloads without an answer."""
+        """The number of slash commands, calls of tools and reloads without an answer."""
         self.commands_begun = 0
-        """The number of slash commands so far."""
+        """The number of slash commands and calls of tools so far."""
         self.is_starting = True
         self._loop = loop
         self._engine = engine
@@ -101,6 +101,7 @@ class RequestHandler:
             requests.Ping: lambda _request: responses.Pong(pong=True),
             requests.Queue: prompts.queue,
             requests.RunCommand: self._run_command,
+            requests.CallTool: self._call_tool,
             requests.ListCommands: lambda _request: responses.Commands(queries.commands(engine.supervisor)),
             requests.ListTools: lambda _request: responses.Tools(engine.tools()),
             requests.ListSkills: self._list_skills,
@@ -122,8 +123,8 @@ class RequestHandler:
         """The handler of each request: it returns the data of the response, or `LATER`."""
 
     def answer(self, request: requests.Request) -> None:
-        """Answers a request, or begins a slash command or a reload, whose answer comes later. An `ext` line has no
-        answer, unless it is refused."""
+        """Answers a request, or begins a slash command, a call of a tool or a reload, whose answer comes later. An
+        `ext` line has no answer, unless it is refused."""
         try:
             data = self._queries[type(request)](request)
         except RequestRefusedError as refusal:
@@ -211,9 +212,8 @@ class RequestHandler:
         name = request.name.removeprefix("/")
         registrations = self._engine.supervisor.registrations
         if (owned := registrations.find_command(name)) is None:
-            more = "; extensions are still starting" if self.is_starting else ""
             known = [f"/{each}" for each in registrations.commands()]
-            raise RequestRefusedError(no_such("command", f"/{name}", known) + more)
+            raise RequestRefusedError(no_such("command", f"/{name}", known) + self._may_come)
         self._refuse_if_too_many()
         self.commands_running += 1
         self.commands_begun += 1
@@ -234,9 +234,30 @@ class RequestHandler:
         self._engine.supervisor.begin_command(owned, request.args or "", ended)
         return LATER
 
+    def _call_tool(self, request: requests.CallTool) -> object:
+        calls, name, args = self._engine.client_calls, request.name, bytes(request.args)
+        if why := calls.refusal(name, args):
+            raise RequestRefusedError(why if self._engine.toolbox.knows(name) else why + self._may_come)
+        self._refuse_if_too_many()
+        self.commands_running += 1
+        self.commands_begun += 1
+
+        def ended(result: events.ToolResult) -> None:
+            self.commands_running -= 1
+            self._respond(success(request, responses.ToolOutcome(result.is_error, result.content)))
+
+        calls.begin(name, args, ended)
+        return LATER
+
+    @property
+    def _may_come(self) -> str:
+        """The end of a refusal for an unknown name."""
+        return "; extensions are still starting" if self.is_starting else ""
+
     def _refuse_if_too_many(self) -> None:
         if self.commands_running >= COMMANDS_LIMIT:
-            raise RequestRefusedError(f"{COMMANDS_LIMIT} commands and reloads run already; wait for answers first")
+            busy = f"{COMMANDS_LIMIT} commands, calls and reloads run already"
+            raise RequestRefusedError(f"{busy}; wait for answers first")
 
     def _reload_ext(self, request: requests.ReloadExt) -> object:
         self._refuse_if_too_many()

@@ -134,6 +134,7 @@ class RpcServer:
                     host.report_trouble(failed)
                     self._stdin.stop()
                     self._has_input = False
+                    host.engine.client_calls.cancel_all(failed.reason)
                 self._serve(failed)
             except BaseException:
                 host.abandon()
@@ -331,7 +332,7 @@ class RpcServer:
     def _on_drained_too_long(self) -> None:
         reason = f"{STDIN_ENDED}, and {self._drain_s:g} s later this was not done (--drain-timeout)"
         self._queue.abort_all(reason)
-        self._host.engine.supervisor.cancel_pending(reason)
+        self._host.engine.cancel_pending(reason)
         self._requests.reloads.give_up(reason)
 
     def _on_signal(self, number: signal.Signals) -> None:

@@ -168,11 +168,19 @@ class Toolbox:
         return fit_message(self._loop, images, wait)
 
     def begin(
-        self, call: ToolCall, args: bytes, done: Callable[[ToolResult], None], *, for_model: bool = True
+        self,
+        call: ToolCall,
+        args: bytes,
+        done: Callable[[ToolResult], None],
+        *,
+        for_model: bool = True,
+        on_progress: Callable[[str], None] | None = None,
     ) -> Cancellable:
         """Carries out one call with these arguments, a JSON object, without waiting. `done` gets the result, once, at
-        once or later. The call must be of a tool that `knows`. A skill is active only if the result is `for_model`."""
+        once or later. The call must be of a tool that `knows`. A skill is active only if the result is `for_model`.
+        `on_progress` gets each piece of output; None: that of all calls does."""
         name = call.name
+        progressed = on_progress or partial(self._on_progress, call.id)
         ended = done if self.on_begin is None else _both(self.on_begin(name, self.extension_of(name)), done)
         if name in self.built_in:
             if name in FILE_TOOLS:
@@ -188,7 +196,7 @@ class Toolbox:
                 )
                 return ENDED
             if name != catalogue.SKILL.name:
-                return self._begin_command(call, args, ended)
+                return self._begin_command(call, args, ended, progressed)
             ended(self._load_skill(call, args, activates=for_model))
         elif (owned := self._registered.tools().get(name)) is not None:
             shown = f"{owned.owner.name}/{owned.tool.name}"
@@ -196,7 +204,7 @@ class Toolbox:
                 owned,
                 args,
                 lambda answer: ended(extension_result(call.id, shown, answer)),
-                lambda text: self._on_progress(call.id, text),
+                progressed,
                 call.id,
             )
         else:
@@ -234,7 +242,9 @@ class Toolbox:
             pending.on_done = answered
         return FileCall(pending)
 
-    def _begin_command(self, call: ToolCall, args: bytes, ended: Callable[[ToolResult], None]) -> Cancellable:
+    def _begin_command(
+        self, call: ToolCall, args: bytes, ended: Callable[[ToolResult], None], progressed: Callable[[str], None]
+    ) -> Cancellable:
         try:
             request = bash.decode_call(arguments.decode(args))
         except ToolError as error:
@@ -245,7 +255,7 @@ class Toolbox:
             request,
             cwd=self._cwd,
             logs=self._logs,
-            on_progress=lambda text: self._on_progress(call.id, text),
+            on_progress=progressed,
             done=lambda text, is_error, failure=None: ended(ToolResult(call.id, (Text(text),), is_error, failure)),
         )
         self._commands.append(command)

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cli.duration import limit_from, seconds_from
 from cli.os_errors import exit_after, leave
 from cli.resume_flag import JOINED, with_value
+from cli.run import screen
 from cli.run.plain_flags import COMMANDS, FLAGS
 from cli.run.request import FlagError, OutputForm, RunOutput, dollars_from, output_from, request_from
 
@@ -36,8 +37,15 @@ class PlainRun:
         self.no_stdin = bool(parameters.get("no_stdin"))
 
 
-def read(arguments: Sequence[str]) -> PlainRun | None:
-    """The run that the arguments of `zot` ask for; None if they are not plain."""
+class ScreenRun(NamedTuple):
+    """A screen that a command line asks for."""
+
+    parameters: dict[str, Any]
+    words: tuple[str, ...]
+
+
+def read(arguments: Sequence[str]) -> PlainRun | ScreenRun | None:
+    """The run or the screen that the arguments of `zot` ask for; None if they are not plain."""
     if arguments[:1] == ["rpc"]:
         arguments = ["--rpc", *arguments[1:]]
     if not arguments or arguments[0] in COMMANDS or COMPLETION in os.environ:
@@ -46,7 +54,7 @@ def read(arguments: Sequence[str]) -> PlainRun | None:
         parameters, words, literal = _parse(arguments)
         output = output_from(parameters)
         if output is None:
-            return None
+            return ScreenRun(parameters, words) if screen.is_wanted(parameters) and _is_valid(parameters) else None
         if "drain_timeout" in parameters and "rpc" not in parameters:
             return None
         return PlainRun(parameters, output, words, literal=literal)
@@ -54,9 +62,11 @@ def read(arguments: Sequence[str]) -> PlainRun | None:
         return None
 
 
-def carry_out(plain: PlainRun) -> None:
+def carry_out(plain: PlainRun | ScreenRun) -> None:
     """Runs it and exits with its status."""
     try:
+        if isinstance(plain, ScreenRun):
+            leave(screen.open_screen(plain.parameters, plain.words))
         if plain.output.form is OutputForm.RPC:
             from cli.run.rpc import serve
 
@@ -70,6 +80,12 @@ def carry_out(plain: PlainRun) -> None:
         leave(status)
     except OSError as error:
         exit_after(error)
+
+
+def _is_valid(parameters: dict[str, Any]) -> bool:
+    """Whether the flags suit a screen and each other. Raises `FlagError`."""
+    request_from(parameters)
+    return not {"drain_timeout", "image"} & parameters.keys()
 
 
 def _parse(arguments: Sequence[str]) -> tuple[dict[str, Any], tuple[str, ...], bool]:

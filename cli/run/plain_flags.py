@@ -11,6 +11,7 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--output-format": ("output_format", ("text", "json")),
     "-o": ("output", "text"),
     "--output": ("output", "text"),
+    "--plain": ("plain", "switch"),
     "--output-schema": ("output_schema", "text"),
     "--summary": ("summary", "text"),
     "--provider": ("provider", "text"),

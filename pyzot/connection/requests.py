@@ -10,18 +10,20 @@ from ..answers import (
     ExtensionStats,
     Forked,
     ModelInfo,
+    Reloaded,
     Resumed,
     SessionInfo,
     SkillInfo,
     State,
     ToolInfo,
+    ToolOutcome,
 )
 from .images import all_data
 from .pending_answer import ANSWER_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Literal, TypeVar
 
     from .images import Image
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 AFTER_CANCELLED = frozenset({"clear", "get_messages", "set_messages", "resume", "fork", "export"})
 """Requests about the whole conversation, which wait for the end of cancelled prompts."""
+ABORTABLE = frozenset({"call_tool", "run_command"})
+"""Requests that an `abort` without a prompt ends."""
 
 
 def _request(kind: str, read: Callable[[Data], T], **members: Any) -> Request[T]:
@@ -118,6 +122,28 @@ def command_words(line: str) -> tuple[str, str]:
     """Returns the name without the slash, and the arguments, of a line such as `/todo add milk`."""
     words = line.strip().removeprefix("/").split(maxsplit=1)
     return (words[0] if words else "", words[1].strip() if len(words) > 1 else "")
+
+
+def call_tool(name: str, args: Mapping[str, Any]) -> Request[ToolOutcome]:
+    """The wait has no limit here: the answer comes when the call has ended."""
+    return "call_tool", {"name": name, "args": args}, None, ToolOutcome.read
+
+
+def reload(name: str | None) -> Request[Reloaded]:
+    """The wait has no limit here: the answer comes when the reload has ended."""
+    return "reload_ext", {"name": name}, None, Reloaded.read
+
+
+def panel_key(extension: str, panel_id: str, key: str, text: str | None) -> Request[None]:
+    return _request("panel_key", _nothing, extension=extension, panel_id=panel_id, key=key, text=text)
+
+
+def panel_resize(extension: str, panel_id: str, width: int, height: int) -> Request[None]:
+    return _request("panel_resize", _nothing, extension=extension, panel_id=panel_id, width=width, height=height)
+
+
+def panel_close(extension: str, panel_id: str) -> Request[None]:
+    return _request("panel_close", _nothing, extension=extension, panel_id=panel_id)
 
 
 def commands() -> Request[list[CommandInfo]]:

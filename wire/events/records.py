@@ -91,7 +91,9 @@ class ToolCall(Record, frozen=True, tag="tool_call"):
     extension: str | msgspec.UnsetType = msgspec.UNSET
     """Ours: the extension of the tool; absent for a built-in tool and for a tool that does not exist."""
     origin_extension: str | msgspec.UnsetType = msgspec.UNSET
-    """Ours: the extension that makes the call by `call_tool`; absent for a call of the model."""
+    """Ours: the extension that makes the call by `call_tool`; absent for other calls."""
+    origin: Literal["client"] | msgspec.UnsetType = msgspec.UNSET
+    """Ours: `client` for a `call_tool` of a client of rpc. No part of the conversation, and of no prompt."""
 
 
 class TurnEnd(Record, frozen=True, tag="turn_end"):
@@ -116,6 +118,8 @@ class ToolResult(Record, frozen=True, tag="tool_result"):
     """Ours, like `extension`: as in the call's record."""
     structured_content: Raw | msgspec.UnsetType = msgspec.UNSET
     """Ours: the result as JSON, if the extension has given it. The model got `content`."""
+    origin: Literal["client"] | msgspec.UnsetType = msgspec.UNSET
+    """Ours: as in the call's record."""
 
 
 class CompactDone(Record, frozen=True, tag="compact_done"):

@@ -84,6 +84,10 @@ RUN = (
         choices=("text", "json"), field=None, is_option=False,
     ),
     Flag("-o --output", "Write the final answer to this file.", PATH, OUTPUT, field=None, is_option=False),
+    Flag(
+        "--plain", "Converse in plain lines, without a screen; also where stdin is no terminal.", SWITCH, OUTPUT,
+        field=None, is_option=False,
+    ),
     OUTPUT_SCHEMA,
     Flag(
         "--summary", "Append a report of the run to this file, as Markdown: $GITHUB_STEP_SUMMARY.", PATH, OUTPUT,

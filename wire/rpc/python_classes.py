@@ -29,7 +29,10 @@ ANSWERS = {
         "SessionFile",
         "State",
         "CommandOutcome",
+        "ToolOutcome",
         "SkillInfo",
+        "ReloadError",
+        "Reloaded",
         "Resumed",
         "Forked",
     ),
@@ -106,7 +109,9 @@ def pages() -> dict[str, str]:
         "parts.py": _parts(),
         "events.py": _events(),
         "answers.py": _answers(
-            "Classes that the methods of a runtime return.", ANSWERS, "from .parts import HostedShare, Totals"
+            "Classes that the methods of a runtime return.",
+            ANSWERS,
+            "from .parts import HostedShare, ImageContent, TextContent, Totals",
         ),
         "host_answers.py": _answers(
             "Classes that the methods of a host return.", HOST_ANSWERS, "from .answers import ExtensionStats"

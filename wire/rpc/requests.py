@@ -6,7 +6,7 @@ are ignored. Where null is allowed, it means the same as an absent member.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -88,7 +88,8 @@ class Compact(Request, frozen=True, tag="compact"):
 
 class Abort(Request, frozen=True, tag="abort"):
     """Ends a prompt or a compaction early: `prompt`, or without it the running one, or the first waiting one if none
-    runs. Succeeds even if there is nothing to end."""
+    runs. Without `prompt`, or if that runs, it also ends each `call_tool` and `run_command`. Succeeds even if there is
+    nothing to end."""
 
     prompt: str | None = None
     """Ours: the id of a running or waiting prompt or compaction."""
@@ -169,6 +170,16 @@ class RunCommand(Request, frozen=True, tag="run_command"):
     name: str
     """Name of the command, with or without the slash."""
     args: str | None = None
+
+
+class CallTool(Request, frozen=True, tag="call_tool"):
+    """Ours. Calls a tool that the model is offered, for the user. Guards judge the call and its result as those of the
+    model. Answered when it has ended; the model does not see it."""
+
+    data = responses.ToolOutcome
+    name: str
+    args: Annotated[Raw, msgspec.Meta(extra_json_schema={"type": "object"})]
+    """The arguments of the tool."""
 
 
 class ListCommands(Request, frozen=True, tag="list_commands"):

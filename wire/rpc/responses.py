@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from wire.control import CommandInfo
 from wire.dialects.host_calls import ModelInfo, ToolInfo
-from wire.events import Totals
+from wire.events import ImageContent, TextContent, Totals
 from wire.rpc.messages import Message
 from wire.rpc.sessions import Branch, Session
 from wire.stats import ExtensionStats
@@ -162,6 +162,15 @@ class CommandOutcome(msgspec.Struct, frozen=True):
     or show a panel. For `insert` and `display`, a record `ext_insert` or `ext_display` with the same text follows, for
     `open_panel` the records of the panel. For `prompt`, the client decides whether to send it."""
     text: str
+
+
+class ToolOutcome(msgspec.Struct, frozen=True):
+    """Data of `call_tool`."""
+
+    is_error: bool
+    """Whether the call failed, a guard refused it or withheld its result, or it was aborted: `content` says why."""
+    content: tuple[TextContent | ImageContent, ...]
+    """As in its `tool_result` record: images by their size."""
 
 
 class Commands(msgspec.Struct, frozen=True):

@@ -1,9 +1,9 @@
-"""The agent's own tools, rules and readers for the calls of tools that extensions make."""
+"""The agent's own tools, rules and readers for the calls of tools that extensions make, and a client of rpc."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -43,37 +43,52 @@ class AgentTools:
     def refusal(self, call: GuardedCall) -> str:
         return self._toolbox.refusal(_call_of(call))
 
-    def call(self, call: GuardedCall, done: Callable[[frames.ToolResult], None]) -> Cancellable:
+    def call(
+        self,
+        call: GuardedCall,
+        done: Callable[[frames.ToolResult], None],
+        on_progress: Callable[[str], None] | None = None,
+    ) -> Cancellable:
         def ended(result: ToolResult) -> None:
             call.failed = result.failure
             told = frames.ToolResult(call.call_id, blocks_of(result), result.is_error)
             self._loop.call_later(0, partial(done, told))
 
-        return self._toolbox.begin(_call_of(call), call.args, ended, for_model=False)
+        return self._toolbox.begin(_call_of(call), call.args, ended, for_model=False, on_progress=on_progress)
 
     def began(self, call: GuardedCall) -> None:
         """Tells readers of the call."""
         args = raw_json(call.args)
         self._event_writer.post(
-            events.ToolCall(call.call_id, call.tool, args, self._extension_of(call), call.caller or msgspec.UNSET)
+            events.ToolCall(call.call_id, call.tool, args, self._extension_of(call), *_origins(call))
         )
 
     def progressed(self, call: GuardedCall, text: str) -> None:
         self._event_writer.post_progress(events.ToolProgress(call.call_id, text))
 
     def ended(self, call: GuardedCall, result: frames.ToolResult) -> None:
-        """Tells readers of the result, as far as the extension gets it."""
+        """Tells readers of the result, and has the prompt end if a guard wants that."""
         self._toolbox.prompt_end = self._toolbox.prompt_end or call.prompt_end
+        self.show(call, result)
+
+    def show(self, call: GuardedCall, result: frames.ToolResult) -> events.ToolResult:
+        """Tells readers of the result, as far as the caller gets it. Returns the record."""
         extension = self._extension_of(call)
         parts, _ = parts_of(cut_content(result.content or ())[0], f"{extension or 'zot'}/{call.tool}")
         shown = ToolResult(call.call_id, parts, bool(result.is_error))
         content = event_content.result_content(shown)
-        self._event_writer.post(
-            events.ToolResult(call.call_id, shown.is_error, content, extension, call.caller or msgspec.UNSET)
-        )
+        caller, origin = _origins(call)
+        record = events.ToolResult(call.call_id, shown.is_error, content, extension, caller, origin=origin)
+        self._event_writer.post(record)
+        return record
 
     def _extension_of(self, call: GuardedCall) -> str | msgspec.UnsetType:
         return self._toolbox.extension_of(call.tool) or msgspec.UNSET
+
+
+def _origins(call: GuardedCall) -> tuple[str | msgspec.UnsetType, Literal["client"] | msgspec.UnsetType]:
+    """The extension that makes the call, or else the word for a client."""
+    return (msgspec.UNSET, "client") if call.caller is None else (call.caller, msgspec.UNSET)
 
 
 def _call_of(call: GuardedCall) -> ToolCall:

@@ -25,6 +25,7 @@ PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 RELOAD = {"type": "reload_ext", "name": "commands"}
+CALL = {"type": "call_tool", "name": "read", "args": {"path": "kept.zotsession", "limit": 1}}
 REQUESTS = [
     {"type": "hello"},
     {"type": "ping"},
@@ -65,6 +66,9 @@ REQUESTS = [
     {"type": "import", "path": "none.zotsession"},
     {"type": "run_command", "name": "/display", "args": "now"},
     {"type": "run_command", "name": "dispaly"},
+    CALL,
+    {"type": "call_tool", "name": "raed", "args": {}},
+    {"type": "call_tool", "name": "read", "args": []},
     {"type": "reload_ext", "name": "comands"},
     RELOAD,
     {"type": "allow", "permission": "q1"},
@@ -136,8 +140,8 @@ def _written(request, answer, folder: Path) -> str:
 
 def _one_by_one(state: str, client):
     for request in [*REQUESTS, *(WITH_A_PANEL if state == "idle" else ())]:
-        if state == "starting" and request is RELOAD:
-            continue  # it would wait for the start
+        if state == "starting" and request in (RELOAD, CALL):
+            continue  # they would wait for the start
         yield request, client.ask(request["type"], **{name: each for name, each in request.items() if name != "type"})
         if state == "idle" and request == {"type": "compact"}:
             client.until("done")  # one message is too little to compact

@@ -1,0 +1,133 @@
+"""The engine of the screen: a `zot rpc` process, started again with the same session when it dies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from ..async_runtime import AsyncRuntime
+from ..errors import RuntimeDied, ZotError
+from ..flags import RUN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+    from typing import Any
+
+    from ..events import AnyEvent, PermissionAsked
+
+DRAIN_S = 30.0
+"""Seconds that the running prompt has to end after the screen was killed."""
+WAITING_LIMIT = 20_000
+"""Maximum of records that wait for the screen; the oldest go first."""
+AT_ONCE = 200
+"""Records that are taken between two keys."""
+QUICK_S = 10.0
+"""An engine that dies within these seconds of its start counts as one that does not start."""
+STARTS = 3
+"""Maximum of starts in a row of engines that do not start."""
+_OF_SESSION = ("continue_", "resume", "session", "fork")
+
+
+class Engine:
+    """Starts the engine and passes on what comes from it, in the loop of the screen.
+
+    `permission` decides for a guard that wants a person to.
+    """
+
+    def __init__(
+        self, options: Mapping[str, Any], *, permission: Callable[[PermissionAsked], Coroutine[Any, Any, bool | str]]
+    ) -> None:
+        self.on_event: Callable[[AnyEvent], None] = lambda _event: None
+        """Gets the records that belong to no prompt."""
+        self.on_stderr: Callable[[str], None] = lambda _line: None
+        """Gets lines for a person."""
+        self.on_death: Callable[[ZotError], None] = lambda _error: None
+        """Gets the reason of each unasked end."""
+        self.runtime: AsyncRuntime | None = None
+        """The engine; None before its start and after its end."""
+        self.session = ""
+        """The id of the session that a new engine continues; "" for a new one."""
+        self.quick_deaths = 0
+        """Number of engines in a row that died soon after their start."""
+        self.has_died = False
+        self._options = {name: value for name, value in options.items() if name in RUN or name == "api_key"}
+        self._permission = permission
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[AnyEvent | str] = deque(maxlen=WAITING_LIMIT)
+        self._is_scheduled = False
+        self._started = 0.0
+        self._is_closing = False
+
+    async def start(self) -> AsyncRuntime:
+        """Starts an engine and waits for its greeting. Raises `OSError`, `TypeError` and `ZotError`."""
+        options = dict(self._options)
+        if options.get("resume") == "":  # chosen on the screen
+            del options["resume"]
+        if self.session:
+            for name in _OF_SESSION:
+                options.pop(name, None)
+            options["resume"] = self.session
+        if not options.get("no_session"):
+            options["save_session"] = True
+        self._started = self._loop.time()
+        runtime = AsyncRuntime(
+            **{"drain_timeout": DRAIN_S, **options},
+            on_event=self._put, on_stderr=self._put, permission=self._permission,
+        )  # fmt: skip
+        self._watch(runtime)
+        await runtime
+        self.runtime = runtime
+        return runtime
+
+    async def close(self) -> None:
+        """Ends the engine and its extensions."""
+        self._is_closing = True
+        runtime, self.runtime = self.runtime, None
+        if runtime is not None:
+            await runtime.close()
+
+    def _watch(self, runtime: AsyncRuntime) -> None:
+        """Has the end of the process told in the loop, also while nothing waits for an answer."""
+        client = runtime._client
+
+        def ended() -> None:
+            try:
+                self._loop.call_soon_threadsafe(self._died, runtime)
+            except RuntimeError:
+                return  # the screen has ended
+
+        client.process.ended.on_come(ended)
+
+    def _died(self, runtime: AsyncRuntime) -> None:
+        if self._is_closing or runtime is not self.runtime:
+            return
+        self.runtime = None
+        is_quick = self._loop.time() - self._started < QUICK_S
+        self.quick_deaths = self.quick_deaths + 1 if is_quick else 0
+        self.has_died = True
+        self.on_death(runtime._client.end or RuntimeDied(1, ()))
+
+    # --- from the reading thread ------------------------------------------------------------------------------
+
+    def _put(self, item: AnyEvent | str) -> None:
+        self._waiting.append(item)
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            try:
+                self._loop.call_soon_threadsafe(self._take)
+            except RuntimeError:
+                return  # the screen has ended
+
+    def _take(self) -> None:
+        """Passes on some records; keys come before the next ones."""
+        self._is_scheduled = False
+        for _ in range(min(AT_ONCE, len(self._waiting))):
+            item = self._waiting.popleft()
+            if isinstance(item, str):
+                self.on_stderr(item)
+            else:
+                self.on_event(item)
+        if self._waiting and not self._is_scheduled:
+            self._is_scheduled = True
+            self._loop.call_soon(self._take)

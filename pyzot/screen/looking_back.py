@@ -1,0 +1,82 @@
+"""Looks back in the conversation: edits the last prompt in a copy of the session, and shows what the model thought."""
+
+from __future__ import annotations
+
+from ..errors import ZotError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..events import CompactDone
+    from .scene import Scene
+
+
+class LookingBack:
+    """The prompts of this screen."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._prompts: list[tuple[str, int]] = []
+        """Each prompt with the number of messages before it, counted as the engine does now."""
+
+    def add(self, text: str, before: int) -> None:
+        """A prompt is sent after this number of messages."""
+        self._prompts.append((text, before))
+
+    def compacted(self, event: CompactDone) -> None:
+        """Counts anew: a summary has replaced messages."""
+        gone = event.messages_before - event.messages_after
+        self._prompts = [(text, before - gone) for text, before in self._prompts]
+
+    def clear(self) -> None:
+        """Another conversation begins."""
+        self._prompts.clear()
+
+    async def edit_last(self) -> None:
+        """Brings the last prompt back into the input, in a copy of the session that ends before it."""
+        its = self._scene
+        if not self._prompts:
+            return
+        text, before = self._prompts.pop()
+        try:
+            runtime = its.runtime
+            state = await runtime.state()
+            if state.session is None:
+                await runtime.set_messages((await runtime.messages())[: max(0, before)])
+            else:
+                stored = {each.id: each.message_count for each in await runtime.sessions()}
+                at = stored.get(state.session.id, state.message_count) - state.message_count + before
+                await (runtime.fork(at) if at > 0 else runtime.clear())
+            await its.refresh()
+        except ZotError as error:
+            its.say("error", f"✗ {error}")
+            return
+        where = f" in the new session {its.engine.session}" if its.engine.session else ""
+        its.say("dim", f"before the last prompt again{where}; what tools did to files stays done")
+        its.view.suggest(text)
+
+    async def show_last(self) -> None:
+        """Prints the last prompt of the conversation, and the text that followed."""
+        shown: list[str] = []
+        for message in reversed(await self._scene.runtime.messages()):
+            text = "\n".join(block["text"] for block in message["content"] if block.get("type") == "text")
+            shown += [text] if text.strip() and message["role"] != "tool" else []
+            if text.strip() and message["role"] == "user":
+                break
+        if shown:
+            self._scene.say("dim", f"> {shown.pop()}")
+            self._scene.say("", "\n\n".join(reversed(shown)))
+
+    async def show_thinking(self) -> None:
+        """Prints what the model thought last, as far as its provider shows it."""
+        its = self._scene
+        try:
+            messages = await its.runtime.messages()
+        except ZotError as error:
+            its.say("error", f"✗ {error}")
+            return
+        for message in reversed(messages):
+            texts = [block.get("text", "") for block in message["content"] if block.get("type") == "thinking"]
+            if any(texts):
+                its.say("dim", "\n\n".join(filter(None, texts)))
+                return
+        its.say("dim", "no thinking to show")

@@ -1,0 +1,1 @@
+"""The terminal: draws with prompt_toolkit, and reads keys."""

@@ -1,0 +1,45 @@
+"""Completion while typing: commands with their descriptions, their arguments, and paths after `@`."""
+
+from __future__ import annotations
+
+import re
+
+from prompt_toolkit.completion import Completer, Completion, PathCompleter
+from prompt_toolkit.document import Document
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from prompt_toolkit.completion import CompleteEvent
+
+    Choices = Callable[[str], Sequence[tuple[str, str]]]
+
+_PATH = re.compile(r"(?:^|\s)@([^\s\"]*)$")
+_COMMAND = re.compile(r"/[A-Za-z0-9_:-]*$")
+_ARGUMENT = re.compile(r"(/[A-Za-z0-9_:-]+)\s+(\S*)$")
+
+
+class InputCompleter(Completer):
+    """Completes a line. `commands` gives names and descriptions, `arguments` those of the arguments of a command."""
+
+    def __init__(self, commands: Callable[[], Sequence[tuple[str, str]]], arguments: Choices, cwd: str) -> None:
+        self._commands = commands
+        self._arguments = arguments
+        self._paths = PathCompleter(get_paths=lambda: [cwd], expanduser=True)
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        """The completions at the cursor."""
+        before = document.text_before_cursor
+        if _COMMAND.fullmatch(before):
+            yield from _matching(before, self._commands())
+        elif (found := _ARGUMENT.fullmatch(before)) is not None:
+            yield from _matching(found[2], self._arguments(found[1]))
+        elif (path := _PATH.search(document.current_line_before_cursor)) is not None:
+            yield from self._paths.get_completions(Document(path[1]), complete_event)
+
+
+def _matching(begun: str, choices: Iterable[tuple[str, str]]) -> Iterable[Completion]:
+    for name, description in choices:
+        if name.lower().startswith(begun.lower()):
+            yield Completion(name, -len(begun), display_meta=description)

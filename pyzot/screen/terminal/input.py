@@ -1,0 +1,116 @@
+"""The line that is typed: editing, several lines, paste, history and completion."""
+
+from __future__ import annotations
+
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import ThreadedCompleter
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.layout.containers import ConditionalContainer, HSplit, Window
+from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
+from prompt_toolkit.layout.dimension import Dimension
+from prompt_toolkit.layout.processors import AppendAutoSuggestion
+from prompt_toolkit.widgets import SearchToolbar
+
+from ..view.text import fit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prompt_toolkit.completion import Completer
+    from prompt_toolkit.formatted_text import StyleAndTextTuples
+    from prompt_toolkit.history import History
+
+LONG_PASTE = 20
+"""Lines. A longer paste stands in the input as one mark, and is put in its place when the line is entered."""
+LONG_TEXT = 4000
+"""Characters; the same for a paste with few lines."""
+INPUT_ROWS = 10
+MENU_ROWS = 7
+
+
+class InputArea:
+    """A `container` with the input and its menu. `prompt` is what stands before the first line."""
+
+    def __init__(self, history: History, completer: Completer, *, prompt: Callable[[], str]) -> None:
+        self.buffer = Buffer(
+            history=history, completer=ThreadedCompleter(completer), complete_while_typing=True, multiline=True,
+            auto_suggest=AutoSuggestFromHistory(),
+        )  # fmt: skip
+        self._prompt = prompt
+        self._pastes: dict[str, str] = {}
+        search = SearchToolbar(ignore_case=True)
+        self.control = BufferControl(
+            self.buffer, search_buffer_control=search.control, preview_search=True,
+            input_processors=[AppendAutoSuggestion()],
+        )  # fmt: skip
+        self.window = Window(
+            self.control, wrap_lines=True, dont_extend_height=True, height=Dimension(min=1, max=INPUT_ROWS),
+            get_line_prefix=self._line_prefix,
+        )  # fmt: skip
+        menu = Window(FormattedTextControl(self._menu), dont_extend_height=True, height=Dimension(min=0, max=MENU_ROWS))
+        self.container = HSplit([self.window, search, ConditionalContainer(menu, Condition(self._has_menu))])
+
+    @property
+    def rows(self) -> int:
+        """About the rows that the input and its menu take."""
+        lines = self.buffer.document.line_count
+        state = self.buffer.complete_state
+        menu = min(MENU_ROWS, len(state.completions)) if state is not None else 0
+        return min(INPUT_ROWS, max(1, lines)) + menu
+
+    def paste(self, text: str) -> None:
+        """Inserts a pasted text; a long one as a mark."""
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        lines = text.count("\n") + 1
+        if lines > LONG_PASTE or len(text) > LONG_TEXT:
+            size = f"{lines} lines" if lines > 1 else f"{len(text)} characters"
+            mark = f"[paste {len(self._pastes) + 1}: {size}]"
+            self._pastes[mark] = text
+            text = mark
+        self.buffer.insert_text(text)
+
+    def take(self) -> str:
+        """Empties the input and returns its text, with all pastes; keeps it in the history."""
+        text = self.buffer.text
+        for mark, pasted in self._pastes.items():
+            text = text.replace(mark, pasted)
+        self._pastes.clear()
+        if text.strip():
+            self.buffer.history.append_string(text)
+        self.buffer.reset()
+        return text
+
+    def put(self, text: str) -> None:
+        """Replaces the text; the cursor is at its end."""
+        self.buffer.text = text
+        self.buffer.cursor_position = len(text)
+
+    def _line_prefix(self, line: int, wrapped: int) -> StyleAndTextTuples:
+        prompt = self._prompt()
+        return [("bold", prompt)] if line == 0 and wrapped == 0 else [("", " " * len(prompt))]
+
+    def _has_menu(self) -> bool:
+        return self.buffer.complete_state is not None and bool(self.buffer.complete_state.completions)
+
+    def _menu(self) -> StyleAndTextTuples:
+        """The completions around the selected one, each with its description."""
+        from prompt_toolkit.application import get_app
+
+        state = self.buffer.complete_state
+        if state is None or not state.completions:
+            return []
+        columns = get_app().output.get_size().columns
+        index = state.complete_index or 0
+        first = max(0, min(index - MENU_ROWS // 2, len(state.completions) - MENU_ROWS))
+        shown = state.completions[first : first + MENU_ROWS]
+        width = min(max(len(each.display_text) for each in shown), max(10, columns // 2))
+        rows: StyleAndTextTuples = []
+        for number, each in enumerate(shown, first):
+            style = "reverse" if number == state.complete_index else ""
+            name = fit(each.display_text, width)
+            rows += [(style, f"  {name:{width}}"), ("", "  "),
+                     ("fg:ansibrightblack", fit(each.display_meta_text, columns - width - 5) + "\n")]  # fmt: skip
+        rows[-1] = (rows[-1][0], rows[-1][1].rstrip("\n"))
+        return rows

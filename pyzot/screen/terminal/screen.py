@@ -1,0 +1,287 @@
+"""Draws the conversation on a terminal: final lines go to the scrollback, the rest is drawn again below them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections import deque
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.application.run_in_terminal import in_terminal
+from prompt_toolkit.formatted_text import ANSI
+from prompt_toolkit.layout import Layout
+from prompt_toolkit.layout.containers import HSplit, Window
+from prompt_toolkit.layout.controls import FormattedTextControl
+from prompt_toolkit.layout.dimension import Dimension
+
+from ..conversation import Conversation
+from ..scene import Scene
+from ..view import markdown
+from ..view.text import Palette
+from .completion import InputCompleter
+from .history import UserHistory
+from .input import InputArea
+from .keys import DOUBLE_S, key_bindings
+from .output import FrameOutput, print_above
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+FRAME_S = 0.04
+"""Seconds between two frames that no key asks for."""
+PRINTED_AT_ONCE = 8 * 1024
+"""Characters that are printed between two keys: a slow terminal must not hold up typing."""
+CLOCK_S = 0.5
+"""Seconds between two frames while something runs whose time is shown."""
+
+
+class TerminalScreen:
+    """A view of one conversation on the terminal of this process."""
+
+    def __init__(self, options: Mapping[str, Any], *, first: str = "") -> None:
+        self.palette = Palette(has_colours=not os.environ.get("NO_COLOR"))
+        self.output = FrameOutput.on_stdout()
+        self._options = options
+        self._first = first
+        self._lines: deque[str] = deque()
+        """Lines that are not printed yet."""
+        self._frame: asyncio.TimerHandle | None = None
+        self._last_frame = 0.0
+        self._rows: list[str] = []
+        self._above = ANSI("")
+        self._is_outside = False
+        """Whether another program has the terminal."""
+        self._last_escape = 0.0
+        self._draft = ""
+        """The input as it was before a question."""
+        self._has_asked = False
+
+    async def run(self) -> int:
+        """Shows the screen until the user leaves. Returns the exit status."""
+        loop = asyncio.get_running_loop()
+        scene = self.scene = Scene(self._options, self, clock=time.monotonic, columns=self._columns)
+        self.conversation = Conversation(scene)
+        completer = InputCompleter(scene.commands.list, self.conversation.arguments_of, scene.cwd)
+        self.input = InputArea(UserHistory(), completer, prompt=self._prompt)
+        self.input.put(self._first)
+        above = Window(FormattedTextControl(lambda: self._above), height=self._above_height, wrap_lines=False)
+        status = Window(FormattedTextControl(self._status), height=1, style="fg:ansibrightblack")
+        self.app: Application[None] = Application(
+            before_render=self._compose,
+            layout=Layout(HSplit([above, self.input.container, status]), focused_element=self.input.window),
+            key_bindings=key_bindings(self), output=self.output, erase_when_done=True,
+        )  # fmt: skip
+        self.app.ttimeoutlen = self.app.timeoutlen = 0.05
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self.scene.leave, 128 + number)
+        loop.add_signal_handler(signal.SIGTSTP, self.suspend)
+        work: asyncio.Task[int] | None = None
+
+        def begin() -> None:
+            nonlocal work
+            work = loop.create_task(self.conversation.run())
+            loop.call_later(CLOCK_S, self._tick)
+
+        try:
+            await self.app.run_async(pre_run=begin, set_exception_handler=False)
+        except (EOFError, OSError):  # the terminal has gone
+            self._lines.clear()
+            self._is_outside = True
+            self.scene.leave(128 + signal.SIGHUP)
+        finally:
+            if work is not None and not self.scene.is_over:
+                self.scene.leave(1)
+        found = await work if work is not None else 1
+        self._print_rest()
+        return found
+
+    # --- for the conversation ---------------------------------------------------------------------------------
+
+    def show(self, lines: Sequence[str]) -> None:
+        self._lines.extend(lines)
+        self._schedule()
+
+    def announce(self, lines: Sequence[str]) -> None:  # noqa: ARG002
+        self._schedule()
+
+    def change(self) -> None:
+        self._schedule()
+
+    def insert(self, text: str) -> None:
+        self.input.buffer.insert_text(text)
+        self._schedule()
+
+    def suggest(self, text: str) -> None:
+        if not self.input.buffer.text:
+            self.input.put(text)
+            self.input.buffer.start_completion()
+            self._schedule()
+
+    async def run_outside(self, command: Sequence[str]) -> int:
+        self._is_outside = True
+        try:
+            async with in_terminal():
+                process = await asyncio.create_subprocess_exec(*command, cwd=self.scene.cwd)
+                return await process.wait()
+        finally:
+            self._is_outside = False
+            self._schedule()
+
+    def leave(self) -> None:
+        if self.app.is_running and not self.app.is_done:
+            self.app.exit()
+
+    # --- drawing ----------------------------------------------------------------------------------------------
+
+    @property
+    def _columns(self) -> int:
+        return max(10, self.output.get_size().columns)
+
+    def _schedule(self) -> None:
+        """Has the next frame drawn, at most one in `FRAME_S`."""
+        if self._frame is None:
+            loop = asyncio.get_running_loop()
+            wait = max(0.0, self._last_frame + FRAME_S - loop.time())
+            self._frame = loop.call_later(wait, self._draw)
+
+    def _draw(self) -> None:
+        self._frame = None
+        self._last_frame = asyncio.get_running_loop().time()
+        if self._is_outside or not self.app.is_running or self.app.is_done:
+            return
+        self._stash_draft()
+        if self._lines:
+            print_above(self.app, self.output, self._next_text())
+            if self._lines:
+                self._schedule()
+        else:
+            self.app.invalidate()
+
+    def _next_text(self) -> str:
+        """The next lines, about `PRINTED_AT_ONCE` characters of them."""
+        taken: list[str] = []
+        size = 0
+        while self._lines and size < PRINTED_AT_ONCE:
+            taken.append(self._lines.popleft())
+            size += len(taken[-1]) + 1
+        return "\n".join([*taken, ""])
+
+    def _print_rest(self) -> None:
+        while self._lines:
+            self.output.write_raw(self._next_text())
+            self.output.flush()
+
+    def _tick(self) -> None:
+        """Draws again while a time is shown."""
+        if not self.scene.is_over:
+            if self.conversation.has_times:
+                self._schedule()
+            asyncio.get_running_loop().call_later(CLOCK_S, self._tick)
+
+    def _compose(self, _app: object) -> None:
+        """Makes the rows above the input, before each frame."""
+        height = max(0, self.output.get_size().rows - self.input.rows - 2)
+        self._rows = self.scene.rows(self.conversation.waiting(), self._columns, height)
+        self._above = ANSI("\n".join(self._rows))
+        self.conversation.tell_panel_size()
+
+    def _above_height(self) -> Dimension:
+        return Dimension.exact(len(self._rows))
+
+    def _status(self) -> ANSI:
+        return ANSI(self.scene.status(self.conversation.activity, self._columns - 1))
+
+    def _prompt(self) -> str:
+        return "> " if self.scene.questions.first is None else "yes/no> "
+
+    # --- keys -------------------------------------------------------------------------------------------------
+
+    def enter(self) -> None:
+        """Submits the input."""
+        text = self.input.take()
+        if text.strip():
+            self.conversation.submit(text)
+            self._stash_draft()
+
+    def _stash_draft(self) -> None:
+        """Empties the input for the answer to a question, and brings it back afterwards."""
+        has_asked, self._has_asked = self._has_asked, self.scene.questions.first is not None
+        if has_asked == self._has_asked:
+            return
+        if self._has_asked:
+            self._draft = self.input.buffer.text
+            self.input.put("")
+        else:
+            self.input.put(self._draft)
+
+    def escape(self) -> None:
+        """Closes the menu, aborts what runs, or, a second time, edits the last prompt."""
+        buffer = self.input.buffer
+        now = asyncio.get_running_loop().time()
+        is_second, self._last_escape = now - self._last_escape < DOUBLE_S, now
+        if buffer.complete_state is not None:
+            buffer.cancel_completion()
+        elif self.conversation.abort():
+            return
+        elif is_second and not buffer.text:
+            self._last_escape = 0.0
+            self.conversation.edit_last()
+        self._schedule()
+
+    def interrupt(self) -> None:
+        """Empties the input, else aborts what runs, else leaves."""
+        if self.input.buffer.text:
+            self.input.take()
+        elif not self.conversation.abort():
+            self.scene.leave()
+
+    def suspend(self) -> None:
+        """Stops this process until it is continued; the engine goes on."""
+
+        async def stop() -> None:
+            self._is_outside = True
+            async with in_terminal():
+                os.kill(os.getpid(), signal.SIGSTOP)
+            self._is_outside = False
+            self._schedule()
+
+        if not self._is_outside:
+            self.app.create_background_task(stop())
+
+    def unfold(self) -> None:
+        """Prints in full what was folded last."""
+        self.show(self.scene.transcript.unfold() or [self.palette.paint("dim", "nothing is folded")])
+
+    def show_thinking(self) -> None:
+        """Prints what the model thought last."""
+        self.scene.begin(self.conversation.looking_back.show_thinking())
+
+    def press(self, key: str, text: str | None = None) -> None:
+        """Sends a key to the top panel; a long one scrolls too."""
+        if key in ("pageup", "pagedown"):
+            self.scene.panels.scroll(1 if key == "pagedown" else -1)
+        self.conversation.press(key, text)
+        self._schedule()
+
+    def close_panel(self) -> None:
+        """Closes the top panel for the user."""
+        self.conversation.close_panel()
+        self._schedule()
+
+
+def serve(options: Mapping[str, Any], *, first: str = "") -> int:
+    """Shows the screen on the terminal of this process. Returns the exit status."""
+
+    async def run() -> int:
+        screen = TerminalScreen(options, first=first)
+        warm_up = asyncio.get_running_loop().run_in_executor(None, markdown.prepare)
+        try:
+            return await screen.run()
+        finally:
+            await warm_up
+
+    return asyncio.run(run())

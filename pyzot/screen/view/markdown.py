@@ -1,0 +1,90 @@
+"""The model's Markdown in blocks: each is drawn as soon as it is complete, and then stays as it is."""
+
+from __future__ import annotations
+
+import io
+import re
+
+from .text import width_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .text import Palette
+
+LONGEST = 8 * 1024
+"""Characters. A longer block is drawn as plain text: Markdown could take too long."""
+_HEADING = re.compile(r"#{1,6} +(.+?)[ #]*")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+class Blocks:
+    """Splits a growing text into blocks. A block ends at an empty line outside a fence, unless the next line is
+    indented or goes on with a list."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._begun = ""
+        self._fence = ""
+        """The fence that ends the code block at the end; "" outside."""
+
+    @property
+    def rest(self) -> str:
+        """The text of the block that is not complete."""
+        return "\n".join((*self._lines, self._begun)).lstrip("\n")
+
+    def add(self, text: str) -> list[str]:
+        """Takes the next piece. Returns the blocks that are complete now."""
+        *whole, self._begun = (self._begun + text).split("\n")
+        return [block for line in whole if (block := self._take(line))]
+
+    def finish(self) -> str:
+        """Ends the text. Returns the last block; "" without one."""
+        rest = self.rest.rstrip("\n")
+        self._lines, self._begun, self._fence = [], "", ""
+        return rest
+
+    def _take(self, line: str) -> str:
+        """Adds a line. Returns the block that ended before it; "" if none did."""
+        ended = ""
+        if self._fence:
+            if line.strip().startswith(self._fence) and not line.strip().strip(self._fence[0]):
+                self._fence = ""
+        elif line.strip():
+            if self._lines and not self._lines[-1].strip() and not self._goes_on(line):
+                ended = "\n".join(self._lines).strip("\n")
+                self._lines = []
+            if (fence := _FENCE.match(line)) is not None:
+                self._fence = fence[1]
+        self._lines.append(line)
+        return ended
+
+    def _goes_on(self, line: str) -> bool:
+        return line.startswith("  ") or (_is_item(line) and _is_item(next(filter(None, self._lines), "")))
+
+
+def _is_item(line: str) -> bool:
+    return re.match(r" {0,3}([-*+]|[0-9]{1,9}[.)]) ", line) is not None
+
+
+def render(block: str, columns: int, palette: Palette) -> list[str]:
+    """The lines of a block. Without colours, and if it is long, they are as the model wrote them."""
+    cleaned = palette.clean(block)
+    if not palette.has_colours or len(cleaned) > LONGEST:
+        return cleaned.split("\n")
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    if (heading := _HEADING.fullmatch(cleaned)) is not None:  # rich centres it
+        return [palette.paint("heading", heading[1])]
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=True, color_system="standard", width=columns, legacy_windows=False)
+    console.print(Markdown(cleaned, code_theme="ansi_dark", hyperlinks=False))
+    lines = [line.rstrip() for line in file.getvalue().split("\n")]
+    seen = [at for at, line in enumerate(lines) if width_of(line.replace(" ", ""))]
+    return lines[seen[0] : seen[-1] + 1] if seen else []
+
+
+def prepare() -> None:
+    """Imports the libraries that `render` needs."""
+    import rich.console
+    import rich.markdown  # noqa: F401
