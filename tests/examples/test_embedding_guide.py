@@ -51,6 +51,7 @@ SCRIPTS = {
     "Functions and guards": [
         [tool_reply([("stock", {"item": "tea"})]), SAID],
         [tool_reply([("bash", {"command": "rm -rf build"})]), SAID],
+        [tool_reply([("bash", {"command": "rm -r build"})]), text_reply("I leave it.")],
     ],
 }
 """Replies of the model to each program of each section, in order; to the runs of a batch by a word of the prompt."""
