@@ -97,9 +97,10 @@ def _enter(area: InputArea, submit: Callable[[], None]) -> None:
     """Takes the selected completion, begins a new line after a backslash, else submits."""
     buffer = area.buffer
     if buffer.complete_state is not None and buffer.complete_state.current_completion is not None:
-        buffer.complete_state = None
+        area.take_completion()
     elif buffer.document.text_before_cursor.endswith("\\"):
         buffer.delete_before_cursor()
         buffer.newline(copy_margin=False)
     else:
+        area.take_completion()
         submit()
