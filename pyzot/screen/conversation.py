@@ -91,6 +91,8 @@ class Conversation:
             scene.say("error", f"✗ {error}")
             scene.leave(max(1, getattr(error, "exit_status", 1)))
             return
+        if scene.state is not None and scene.state.provider == "none":
+            scene.say("yellow", "no key for a model: zot login asks for one; commands of extensions need none")
         if not scene.engine.has_died:
             await self.looking_back.show_last()
             if scene.options.get("resume") == "":
@@ -262,7 +264,9 @@ class Conversation:
     @property
     def activity(self) -> str:
         """The work of the queue, for the status line."""
-        return f"working {duration(self.scene.clock() - self._began)}" if self.is_busy else "ready"
+        if self.is_busy:
+            return f"working {duration(self.scene.clock() - self._began)}"
+        return "begins" if self.queue else "ready"
 
     def waiting(self) -> list[str]:
         """The lines that are carried out beside the queue for a second or more, then those that wait."""

@@ -73,6 +73,7 @@ class TerminalScreen:
         self.input.put(self._first)
         above = Window(FormattedTextControl(lambda: self._above), height=self._above_height, wrap_lines=False)
         status = Window(FormattedTextControl(self._status), height=1, style="fg:ansibrightblack")
+        self.show([self.palette.paint("dim", "/help lists the commands and keys, Ctrl-D leaves")])
         deeds = {
             Keys.ControlM: self._enter, Keys.Escape: self._escape, Keys.ControlC: self._interrupt,
             Keys.SIGINT: self._interrupt, Keys.ControlO: self._show_folded, Keys.ControlZ: self._suspend,
