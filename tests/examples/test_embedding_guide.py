@@ -39,6 +39,7 @@ SCRIPTS = {
         [stall_midway(text_reply("Once...Upon..."), after=4), text_reply("The end.")],
         [READ, SAID, SAID],
     ],
+    "Beside a prompt": [[]],
     "The conversation": [[SAID, SAID], [SAID, SAID, SAID, text_reply("notes.md says what prices.py does.")]],
     "Sessions": [[SAID, text_reply("Prices.")], [SAID]],
     "Images": [[SAID]],

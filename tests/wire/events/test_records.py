@@ -36,8 +36,8 @@ KEYS = {
 }
 """zot's records with all their members, in the order in which it writes them."""
 OURS = {
-    "user_message": ["extension"], "tool_call": ["extension", "origin_extension"],
-    "tool_result": ["extension", "origin_extension", "structured_content"],
+    "user_message": ["extension"], "tool_call": ["extension", "origin_extension", "origin"],
+    "tool_result": ["extension", "origin_extension", "structured_content", "origin"],
     "usage": ["is_partial", "reasoning", "auxiliary"],
 }  # fmt: skip
 """Members of zot's records that zot, or the zot of May 2026, does not have; they come last."""
