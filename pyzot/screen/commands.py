@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ..answers import CommandInfo, SkillInfo
 
-_HEAD = re.compile(r"/([A-Za-z0-9_:-]+)(?:\s+(.*))?\Z", re.DOTALL)
+_HEAD = re.compile(r"/([\w-](?:[^\s/]*[\w-])?)(?:\s+(.*))?\Z", re.DOTALL)
 PREFIX = "zot:"
 """Names a built-in command whose own name an extension has."""
 
@@ -105,21 +105,23 @@ class Commands:
 
     def list(self) -> list[tuple[str, str]]:
         """Each command with its slash, and its description, the built-in ones first."""
-        found = []
-        for own in BUILT_INS.values():
-            yields = own.name in self.of_extensions and not own.is_zots
-            found.append((f"/{PREFIX if yields else ''}{own.name}", own.description))
-        hidden = {name for name, own in BUILT_INS.items() if own.is_zots}
-        found += [
+
+        def is_read(name: str, kind: Kind) -> bool:
+            return self.read(f"/{name}").kind is kind
+
+        own = [
+            (f"/{each.name if is_read(each.name, Kind.BUILT_IN) else PREFIX + each.name}", each.description)
+            for each in BUILT_INS.values()
+        ]
+        of_extensions = [
             (f"/{name}", f"{each.description} [{each.extension}]".strip())
             for name, each in sorted(self.of_extensions.items())
-            if name not in hidden
+            if is_read(name, Kind.EXTENSION)
         ]
-        taken = {*BUILT_INS, *self.of_extensions}
-        return found + [
+        return [*own, *of_extensions] + [
             (f"/{name}", f"{each.description} [skill]".strip())
             for name, each in sorted(self.of_skills.items())
-            if name not in taken
+            if is_read(name, Kind.SKILL)
         ]
 
     def nearest(self, name: str) -> str:

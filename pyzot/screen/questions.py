@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 from .view.text import Palette, fit, wrap
 from .view.tool_calls import arguments_text
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 WHAT_ROWS = 12
 """Rows of what a guard asks about."""
+WHAT_LIMIT = 4000
+"""Characters of it that are read for these rows."""
 HOW = "answer yes, or no, or no and a reason"
 
 
@@ -24,22 +27,22 @@ class Questions:
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
-        self._open: dict[str, tuple[PermissionAsked, asyncio.Future[bool | str]]] = {}
+        self._open: dict[asyncio.Future[bool | str], PermissionAsked] = {}
 
     @property
     def first(self) -> PermissionAsked | None:
         """The question that is shown."""
-        return next((asked for asked, _ in self._open.values()), None)
+        return next(iter(self._open.values()), None)
 
     async def ask(self, asked: PermissionAsked) -> bool | str:
         """Waits for the answer: True, False, or the reason of a no. A question that is void is cancelled."""
         answer: asyncio.Future[bool | str] = asyncio.get_running_loop().create_future()
-        self._open[asked.id] = (asked, answer)
+        self._open[answer] = asked
         self._on_change()
         try:
             return await answer
         finally:
-            del self._open[asked.id]
+            self._open.pop(answer, None)
             self._on_change()
 
     def answer(self, text: str) -> bool:
@@ -47,16 +50,19 @@ class Questions:
         word, _, reason = text.strip().partition(" ")
         is_yes, is_no = word.lower() in ("y", "yes") and not reason, word.lower().rstrip(",:") in ("n", "no")
         if is_yes or is_no:
-            self._settle(next(iter(self._open)), is_yes or reason.strip() or False)
+            self._settle(is_yes or reason.strip() or False)
         return is_yes or is_no
 
     def deny_all(self, reason: str) -> None:
         """Answers all questions with no."""
-        for id_ in self._open:
-            self._settle(id_, reason)
+        while self._open:
+            self._settle(reason)
 
-    def _settle(self, id_: str, decision: bool | str) -> None:
-        if not (answer := self._open[id_][1]).done():
+    def _settle(self, decision: bool | str) -> None:
+        """Answers the first question. From now on the next one is the first."""
+        answer = next(iter(self._open))
+        del self._open[answer]
+        if not answer.done():
             answer.set_result(decision)
 
 
@@ -66,11 +72,12 @@ def question_rows(asked: Any, columns: int, palette: Palette) -> list[str]:
     reason = palette.one_line(asked.reason or "")
     head = f"{asked.extension} asks whether {subject} may go on{f': {reason}' if reason else ''}"
     text = asked.text if asked.tool_name is None else arguments_text(asked.args, is_whole=True)
-    what = [row for line in palette.clean((text or "")[:4000]).split("\n") for row in wrap(line, columns - 2)]
-    if len(what) > WHAT_ROWS:
-        what = [*what[: WHAT_ROWS - 1], f"… {len(what) - WHAT_ROWS + 1} more lines"]
+    text = re.sub("[\x1b\x80-\x9f]", "␛", text or "")  # a sequence would hide what comes behind it
+    what = [row for line in palette.clean(text[:WHAT_LIMIT]).split("\n") for row in wrap(line, columns - 2)]
+    if len(what) > WHAT_ROWS or len(text) > WHAT_LIMIT:
+        what = [*what[: WHAT_ROWS - 1], f"… there is more: it has {len(text)} characters"]
     return [
         *(palette.paint("yellow", row) for row in wrap(f"? {head}", columns)),
-        *(f"  {row}" for row in what),
+        *(fit(f"  {row}", columns) for row in what),
         palette.paint("dim", fit(f"  {HOW}", columns)),
     ]

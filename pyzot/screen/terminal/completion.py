@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     Choices = Callable[[str], Sequence[tuple[str, str]]]
 
 _PATH = re.compile(r"(?:^|\s)@(?:\"([^\"\n]*)|([^\s\"]*))$")
-_COMMAND = re.compile(r"/[A-Za-z0-9_:-]*$")
-_ARGUMENT = re.compile(r"(/[A-Za-z0-9_:-]+)\s+(\S*)$")
+_COMMAND = re.compile(r"/[^\s/]*$")
+_ARGUMENT = re.compile(r"(/[^\s/]+)\s+([^\s@]\S*|)$")
 
 
 class InputCompleter(Completer):
@@ -36,11 +36,13 @@ class InputCompleter(Completer):
         elif (found := _ARGUMENT.fullmatch(before)) is not None:
             yield from _matching(found[2], self._arguments(found[1]))
         elif (path := _PATH.search(document.current_line_before_cursor)) is not None:
-            begun = path[1] or path[2]
+            begun = path[1] or path[2] or ""
             for each in self._paths.get_completions(Document(begun), complete_event):
                 name = begun + each.text + ("/" if each.display_text.endswith("/") else "")
-                quote = '"' if " " in name and path[1] is None else ""
-                yield Completion(quote + name, -len(begun), display=each.display)
+                begin = '"' if path[1] is None and re.search(r"\s", name) else ""
+                end = '"' if (begin or path[1] is not None) and not name.endswith("/") else ""
+                if not re.search(r'["\n]', name):  # no prompt can name it
+                    yield Completion(begin + name + end, -len(begun), display=each.display)
 
 
 def _matching(begun: str, choices: Iterable[tuple[str, str]]) -> Iterable[Completion]:

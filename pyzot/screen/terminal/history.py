@@ -25,9 +25,9 @@ class UserHistory(FileHistory):
         """The lines, newest first."""
         try:
             os.makedirs(os.path.dirname(self.filename), mode=0o700, exist_ok=True)
-            os.close(os.open(self.filename, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            if os.path.getsize(self.filename) > LONGEST:
+            if os.path.exists(self.filename) and os.path.getsize(self.filename) > LONGEST:
                 os.replace(self.filename, f"{os.fsdecode(self.filename)}.old")
+            os.close(os.open(self.filename, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             return list(super().load_history_strings())
         except OSError:
             return []

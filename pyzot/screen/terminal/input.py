@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import ThreadedCompleter
 from prompt_toolkit.filters import Condition
@@ -21,7 +24,8 @@ if TYPE_CHECKING:
     from prompt_toolkit.history import History
 
 LONG_PASTE = 20
-"""Lines. A longer paste stands in the input as one mark, and is put in its place when the line is entered."""
+"""Lines. A longer paste stands in the input as one mark, and is put in its place when the line is entered; so does one
+that contains such a mark."""
 LONG_TEXT = 4000
 """Characters; the same for a paste with few lines."""
 INPUT_ROWS = 10
@@ -58,19 +62,18 @@ class InputArea:
         """Inserts a pasted text; a long one as a mark."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         lines = text.count("\n") + 1
-        if lines > LONG_PASTE or len(text) > LONG_TEXT:
+        if lines > LONG_PASTE or len(text) > LONG_TEXT or any(mark in text for mark in self._pastes):
             size = f"{lines} lines" if lines > 1 else f"{len(text)} characters"
-            mark = f"[paste {len(self._pastes) + 1}: {size}]"
+            marks = (f"[paste {number}: {size}]" for number in itertools.count(1))
+            mark = next(mark for mark in marks if mark not in self._pastes and mark not in self.buffer.text)
             self._pastes[mark] = text
             text = mark
         self.buffer.insert_text(text)
 
     def take(self) -> str:
         """Empties the input and returns its text, with all pastes; keeps it in the history."""
-        text = self.buffer.text
-        for mark, pasted in self._pastes.items():
-            text = text.replace(mark, pasted)
-        self._pastes.clear()
+        marks = "|".join(map(re.escape, self._pastes)) or r"\Z"
+        text = re.sub(marks, lambda found: self._pastes.pop(found[0], found[0]), self.buffer.text)
         if text.strip():
             self.buffer.history.append_string(text)
         self.buffer.reset()

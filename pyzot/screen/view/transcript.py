@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ...record import UnknownEvent
 from . import markdown, tool_calls
 from .figures import duration, summary
 from .text import Palette, fit, wrap
@@ -72,8 +73,8 @@ class Transcript:
         }
 
     def take(self, event: AnyEvent) -> list[str]:
-        """The lines that this record completes."""
-        taker = self._takers.get(event.type)
+        """The lines that this record completes. One that does not fit its type is unknown."""
+        taker = None if isinstance(event, UnknownEvent) else self._takers.get(event.type)
         return [] if taker is None else taker(event)
 
     def live(self, rows: int) -> list[str]:
@@ -87,7 +88,8 @@ class Transcript:
         for running in self._running.values():
             lines += tool_calls.running_lines(running, now, columns, self._palette)
         if self.waits_for and not self._running and not text:
-            lines.append(paint("dim", fit(f"… {self.waits_for} {duration(now - self._since)}", columns)))
+            step = self._palette.one_line(self.waits_for)
+            lines.append(paint("dim", fit(f"… {step} {duration(now - self._since)}", columns)))
         return lines[-rows:] if rows > 0 else []
 
     def end(self) -> list[str]:
