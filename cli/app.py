@@ -9,6 +9,7 @@ import typer
 from typer._click.exceptions import NoArgsIsHelpError
 
 from cli.batch import batch_app
+from cli.choices import CommandLineError
 from cli.ext import ext_app
 from cli.help.command_classes import HelpTyper
 from cli.help.completion import command_names, schemas
@@ -23,10 +24,12 @@ from cli.sessions import session_app
 from cli.skills import skill_app
 
 HELP = """\
-Runs a coding agent headless, with extensions as crash-isolated processes.
+Runs a coding agent, with extensions as crash-isolated processes.
 
 Examples:
     zot demo                                  a complete run; needs no key
+    zot                                       on a terminal: a screen to talk to the agent
+    zot -c -m claude-haiku-4-5                the screen with the newest session, another model
     zot -p "what does this project do?"       the answer as text
     zot -p -c "write a test for it"           resumes the newest session
     zot --json "fix the failing test"         one JSON event per line
@@ -65,6 +68,7 @@ def demo(
     stats: Annotated[
         str | None, typer.Option(help="Write what each extension uses, for zot report.", metavar="FILE")
     ] = None,
+    interactive: Annotated[bool, typer.Option("--interactive", help="Play it on the screen yourself.")] = False,
 ) -> None:
     """Show a whole run with four extensions. It needs no key and no network: the model's answers are recorded.
 
@@ -72,9 +76,14 @@ def demo(
         zot demo                     what happens, line by line
         zot demo --json | jq .type   the events of the same run
         zot demo --stats demo.jsonl && zot report demo.jsonl   a page of charts of it
+        zot demo --interactive       the same on a screen: press Enter
     """
-    from cli.run.demo import run_demo
+    from cli.run.demo import play_demo, run_demo
 
+    if interactive and (json or stats is not None):
+        raise CommandLineError("--interactive excludes --json and --stats")
+    if interactive:
+        sys.exit(play_demo())
     sys.exit(run_demo(as_json=json, stats=stats))
 
 

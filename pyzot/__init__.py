@@ -71,6 +71,8 @@ if TYPE_CHECKING:
         PanelClose,
         PanelOpen,
         PanelRender,
+        PermissionAnswered,
+        PermissionAsked,
         Result,
         Retry,
         Session,
@@ -103,6 +105,7 @@ if TYPE_CHECKING:
         ToolAnswer,
         Verdict,
     )
+    from .in_program.extensions import ProgramExtension
     from .parts import (
         Content,
         Cost,
@@ -113,7 +116,6 @@ if TYPE_CHECKING:
         ToolResultContent,
         Totals,
     )
-    from .program_extensions import ProgramExtension
     from .record import Event, UnknownEvent
     from .runtime import EventStream, Runtime
 
@@ -173,6 +175,8 @@ __all__ = [
     "PanelOpen",
     "PanelRender",
     "PendingRequest",
+    "PermissionAnswered",
+    "PermissionAsked",
     "ProgramExtension",
     "PromptFailed",
     "ProtocolError",
@@ -236,7 +240,7 @@ _MODULES = (
     "async_runtime",
     "async_host",
     "batches.async_batch",
-    "program_extensions",
+    "in_program.extensions",
 )
 """Modules with the names. A module is imported only if no earlier module has the name."""
 

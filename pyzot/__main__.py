@@ -43,9 +43,11 @@ def main() -> None:
 
 
 def _open_screen(options: dict[str, Any], *, first: str, plain: bool) -> int:
-    from pyzot.screen.start import start
-
-    return start(options, first=first, plain=plain)
+    if plain:
+        from pyzot.screen.plain import serve
+    else:
+        from pyzot.screen.terminal.screen import serve
+    return serve(options, first=first)
 
 
 def _print(line: str) -> None:

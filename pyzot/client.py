@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from .connection.requests import Request
     from .errors import ZotError
     from .events import AnyEvent
-    from .program_extensions import Given, ProgramExtensions
+    from .in_program.extensions import Given, ProgramExtensions
+    from .in_program.permissions import Permission, ProgramPermissions
 
     T = TypeVar("T")
     OnFrame = Callable[[dict[str, Any]], None]
@@ -40,7 +41,7 @@ class Client:
     """An engine and the conversation with it. `on_event` gets the events that belong to no prompt of this program, in
     the reading thread. Raises `TypeError` for an unknown option or a value of another type, and `OSError` if the engine
     cannot be started. `greeting` comes with the answer to `hello`; then the caller begins `own_extensions`, the
-    extensions that live in this program, if any.
+    extensions that live in this program, and `permissions`, its decisions, if any.
 
     Requests take no lock that the reading thread holds while it calls the program; `cancel` and `leave` take none.
     """
@@ -51,6 +52,7 @@ class Client:
         *,
         extensions: Given | Iterable[Given] = (),
         functions: Iterable[Callable[..., object]] = (),
+        permission: Permission | None = None,
         env: Mapping[str, str] | None = None,
         program: Sequence[str] | None = None,
         on_event: Callable[[AnyEvent], None] | None = None,
@@ -58,10 +60,15 @@ class Client:
     ) -> None:
         self.own_extensions: ProgramExtensions | None = None
         if extensions != () or functions != ():
-            from .program_extensions import ProgramExtensions
+            from .in_program.extensions import ProgramExtensions
 
             self.own_extensions = ProgramExtensions(extensions, functions, options)
             options = self.own_extensions.options
+        self.permissions: ProgramPermissions | None = None
+        if permission is not None:
+            from .in_program.permissions import ProgramPermissions
+
+            self.permissions = ProgramPermissions(permission, self)
         self._on_event = on_event or (lambda _event: None)
         self._on_stderr = on_stderr or (lambda _line: None)
         self._numbers = count(1)
@@ -87,7 +94,8 @@ class Client:
             on_stderr=lambda line: tell(self._on_stderr, line),
             on_end=self._finish,
         )
-        self.process.write(b'{"type":"hello","id":"hello","sent_prompts":true}\n')
+        asks = True if permission is not None else None
+        self.process.write(_line({"type": "hello", "id": "hello", "sent_prompts": True, "permissions": asks}))
         self.process.start()
 
     # --- requests -------------------------------------------------------------------------------------------
@@ -241,6 +249,8 @@ class Client:
         stream = self._streams.get(record.prompt) if record.prompt else self._latest
         if not record.prompt or stream is None:  # an extension sent the prompt
             tell(self._on_event, record)
+        if self.permissions is not None:
+            self.permissions.take(record)
         if stream is None or stream.is_over or (not record.prompt and isinstance(record, Session)):
             return
         if not stream.put(record):
@@ -255,6 +265,8 @@ class Client:
     def _finish(self, error: ZotError) -> None:
         """Ends all waits: no more answers and events come. The first error counts."""
         self.end = self.end or error
+        if self.permissions is not None:
+            self.permissions.end()
         for stream in (*_take_all(self._begun), *_take_all(self._streams)):
             stream.fail(self.end)
         for pending in _take_all(self._pending):

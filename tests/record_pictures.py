@@ -1,7 +1,7 @@
-"""Records the pictures of the README: `zot report` and `zot top`, from the demo's project and extensions.
+"""Records the pictures of the documents: `zot report`, `zot top` and `zot demo --interactive`.
 
-`python -m tests.record_pictures` rewrites `docs/images/report.png` and `docs/images/top.png`. It needs Chromium, tmux
-and node. Run it after a change of the report's page or of the screen of `zot top`, and look at what it made.
+`python -m tests.record_pictures` rewrites the three in `docs/images`. It needs Chromium, tmux and node. Run it after a
+change of the report's page or of a screen, and look at what it made.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ IMAGES = ROOT / "docs" / "images"
 ZOT = [sys.executable, "-m", "pyzot"]
 WIDTH = 1280
 COLUMNS, LINES = 122, 14
+SCREEN_LINES = 46
 BURSTS_S = (2.0, 1.0, 3.0)
 """How long a tool is called again and again: the histories of the screen and the charts of the report show it."""
 PAUSE_S = 1.2
@@ -48,7 +49,7 @@ REPORT_HEIGHT = 960
 
 
 def record(folder: Path) -> None:
-    """Makes both pictures in `folder`. Raises if a program fails or does not show what is expected in time."""
+    """Makes the pictures in `folder`. Raises if a program fails or does not show what is expected in time."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="zot-") as place:
         work = Path(place)
@@ -58,6 +59,7 @@ def record(folder: Path) -> None:
             screen, report = _pages(work)
             _picture(browser, screen, folder / "top.png", height=None)
             _picture(browser, report, folder / "report.png", height=REPORT_HEIGHT)
+            _picture(browser, _conversation(work), folder / "screen.png", height=None)
         finally:
             browser.close()
 
@@ -85,6 +87,25 @@ def _pages(work: Path) -> tuple[Path, Path]:
     make = [*ZOT, "report", str(stats), "-o", str(report)]
     subprocess.run(make, env=environment, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     return screen, report
+
+
+def _conversation(work: Path) -> Path:
+    """A page of the screen after the demo's prompt, with a command that is being completed."""
+    environment = {**os.environ, "ZOT_HOME": str(work / "home"), "PYTHONPATH": str(ROOT)}
+    with _screen(environment, f"{sys.executable} -m pyzot demo --interactive", SCREEN_LINES) as shown:
+        _wait(lambda: "4 extensions" in shown(), "the screen")
+        _type("Enter")
+        _wait(lambda: "ready" in shown() and "5 turns" in shown(), "the answer")
+        _type("-l", "/m")
+        _wait(lambda: "/model" in shown(), "the menu")
+        page = _as_page(shown(), work / "screen.html")
+        _type("C-c")
+        _type("C-d")
+    return page
+
+
+def _type(*keys: str) -> None:
+    subprocess.run([*_tmux(), "send-keys", "-t", "0", *keys], check=True)
 
 
 def _as_page(screen: str, page: Path) -> Path:
@@ -154,17 +175,20 @@ def _running(command: list[str], environment: dict[str, str]) -> Iterator[int]:
 
 
 @contextmanager
-def _screen(environment: dict[str, str], command: str) -> Iterator[Any]:
+def _screen(environment: dict[str, str], command: str, lines: int = LINES) -> Iterator[Any]:
     """A terminal in which the command runs; yields a function that returns what it shows, with its colours."""
-    name = f"zot-pictures-{os.getpid()}"
-    tmux = ["tmux", "-L", name, "-f", os.devnull]
-    start = [*tmux, "new-session", "-d", "-x", str(COLUMNS), "-y", str(LINES), command]
+    tmux = _tmux()
+    start = [*tmux, "new-session", "-d", "-x", str(COLUMNS), "-y", str(lines), command]
     subprocess.run(start, env=environment, check=True)
     show = [*tmux, "capture-pane", "-p", "-e", "-t", "0"]
     try:
         yield lambda: subprocess.run(show, check=True, capture_output=True, text=True).stdout
     finally:
         subprocess.run([*tmux, "kill-server"], check=True)
+
+
+def _tmux() -> list[str]:
+    return ["tmux", "-L", f"zot-pictures-{os.getpid()}", "-f", os.devnull]
 
 
 def _wait(is_there: Any, what: str) -> None:

@@ -13,6 +13,7 @@ from agent.configure import prepare
 from agent.demo import CASSETTE, EXTENSIONS, PROJECT, PROMPT
 from agent.headless import Headless
 from agent.options import RunRequest
+from cli.run import screen
 from cli.version import VERSION
 from supervisor.discovery.environment import is_secret
 from supervisor.home.config import Config
@@ -32,9 +33,7 @@ def run_demo(*, as_json: bool, stats: str | None = None) -> int:
     not used."""
     _forget_secrets()
     with scratch_folder("demo") as folder:
-        project = folder / "project"
-        shutil.copytree(PROJECT, project)
-        (project / "build").mkdir()
+        project = _project(folder)
         prepared = prepare(
             RunRequest(
                 replay=str(CASSETTE),
@@ -70,6 +69,28 @@ def run_demo(*, as_json: bool, stats: str | None = None) -> int:
         view.costs(result)
         view.hint(_charts(stats))
         return result.exit_code
+
+
+def play_demo() -> int:
+    """Opens the screen with the same project and the same recorded model; the prompt stands in the input. Returns the
+    exit status."""
+    _forget_secrets()
+    with scratch_folder("demo") as folder:
+        project = _project(folder)
+        os.environ["ZOT_HOME"] = str(folder / "home")
+        flags = {
+            "replay": str(CASSETTE), "cwd": str(project), "ext": [str(path) for path in _extensions()],
+            "no_ext": True, "no_context_files": True, "no_session": True,
+        }  # fmt: skip
+        return screen.open_screen(flags, (PROMPT,))
+
+
+def _project(folder: Path) -> Path:
+    """A copy of the project, with a folder that a guard will protect."""
+    project = folder / "project"
+    shutil.copytree(PROJECT, project)
+    (project / "build").mkdir()
+    return project
 
 
 def _forget_secrets() -> None:

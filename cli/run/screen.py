@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from cli.terminal import is_terminal
+from cli.terminal import is_screen, is_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,8 @@ def open_screen(parameters: Mapping[str, Any], words: Sequence[str]) -> int:
             from supervisor.home.zot_home import zot_home
 
             ask(options.get("ext", ()), cwd, zot_home(), options.get("mcp_config", ()))
-    return opener(options, first=" ".join(words), plain=bool(options.pop("plain", False)))
+    is_plain = bool(options.pop("plain", False)) or not (is_screen(0) and is_screen(1))
+    return opener(options, first=" ".join(words), plain=is_plain)
 
 
 def may_have_extensions(project: str) -> bool:

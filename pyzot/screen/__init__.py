@@ -1,5 +1,5 @@
 """The screen: `zot` on a terminal, a client of `zot rpc` in another process than the engine.
 
-`start` decides between a terminal and plain lines. `conversation` is the client: it takes what the user enters, sends
-it in its turn, and gives records to a view. Rooms: `view` makes lines of records, `terminal` draws them and reads keys.
+`conversation` takes what the user enters and sends it in its turn, `scene` has all that is shown, and one of two views
+shows it: `terminal` draws and reads keys, `plain` prints lines. The room `view` makes lines of records.
 """

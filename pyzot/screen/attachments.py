@@ -17,21 +17,3 @@ def images_in(text: str, cwd: str) -> list[str]:
         if path.lower().endswith(IMAGES) and os.path.isfile(path):
             found[path] = None
     return list(found)
-
-
-def paths_like(begun: str, cwd: str, limit: int = 200) -> list[str]:
-    """The names of files and folders that begin with `begun`; folders end in a slash. Hidden ones only if a dot is
-    typed."""
-    head, tail = os.path.split(os.path.expanduser(begun))
-    shown_head = begun[: len(begun) - len(tail)]
-    found = []
-    try:
-        with os.scandir(os.path.join(cwd, head)) as entries:
-            for entry in entries:
-                if entry.name.startswith(tail) and (tail.startswith(".") or not entry.name.startswith(".")):
-                    found.append(f"{shown_head}{entry.name}{'/' if entry.is_dir() else ''}")
-                    if len(found) >= limit:
-                        break
-    except OSError:
-        return []
-    return sorted(found)

@@ -15,86 +15,88 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .commands import Line
-    from .conversation import Conversation
+    from .looking_back import LookingBack
+    from .scene import Scene
 
 FORMATS = {".html": "html", ".htm": "html", ".json": "json", ".zotsession": "zotsession"}
 KEYS = (
-    ("Enter", "send; Alt-Enter, Ctrl-J or a \\ at the end of a line begin a new line"),
-    ("Tab, Up, Down", "complete; recall earlier lines, or take back the last one that waits; Ctrl-R searches"),
-    ("Esc", "abort; a second one edits the last prompt in a copy of the session; in a panel: close it"),
-    ("Ctrl-C, Ctrl-D", "empty the input, abort, leave; leave"),
-    ("Ctrl-O, Ctrl-T", "show the last folded result in full; show what the model thought last"),
-    ("@PATH, !COMMAND", "name a file, or send an image; run a shell command, which guards judge"),
+    ("Enter", "send; Alt-Enter, Ctrl-J or \\ and Enter: a new line"),
+    ("Tab", "complete, as it is offered while you type"),
+    ("Up, Down", "earlier lines, first those that wait; Ctrl-R searches"),
+    ("Esc", "abort, or close a panel; a second one edits the last prompt"),
+    ("Ctrl-C, Ctrl-D", "empty the input, abort, then leave; leave"),
+    ("Ctrl-O, Ctrl-T", "unfold the last result; show the last thinking"),
+    ("@PATH", "a file by its name; an image is sent with the prompt"),
+    ("!COMMAND", "a shell command, which guards judge as they judge the model's"),
 )
 
 
-async def carry_out(conversation: Conversation, line: Line) -> None:
+async def carry_out(scene: Scene, looking_back: LookingBack, line: Line) -> None:
     """Carries out a built-in command. Raises `ZotError`."""
-    await _DEEDS[line.name](conversation, line.rest)
+    await _DEEDS[line.name](scene, line.rest)
+    if line.name == "clear" or (line.name == "resume" and line.rest):
+        looking_back.clear()
+        await looking_back.show_last()
 
 
-async def _help(conversation: Conversation, _rest: str) -> None:
-    paint = conversation.view.palette.paint
-    known = conversation.commands.list()
-    width = min(24, max(len(name) for name, _ in known))
-    columns = conversation.transcript.columns
-    conversation.view.show(
-        [fit(f"{paint('bold', f'{name:{width}}')}  {text}", columns) for name, text in (*known, ("", ""), *KEYS)]
-    )
+async def _help(scene: Scene, _rest: str) -> None:
+    for table in (scene.commands.list(), KEYS):
+        width = min(24, max(len(name) for name, _ in table))
+        for name, text in table:
+            head = scene.view.palette.paint("bold", f"{name:{width}}")
+            scene.view.show([fit(f"{head}  {text}", scene.transcript.columns)])
 
 
-async def _model(conversation: Conversation, rest: str) -> None:
+async def _model(scene: Scene, rest: str) -> None:
     if not rest:
-        conversation.view.suggest("/model ")
+        scene.view.suggest("/model ")
         return
-    await conversation.runtime.set_model(rest)
-    await conversation.refresh(conversation.runtime)
-    conversation.say("dim", f"the model is {rest} from now on")
+    await scene.runtime.set_model(rest)
+    await scene.refresh()
+    scene.say("dim", f"the model is {rest} from now on")
 
 
-async def _compact(conversation: Conversation, rest: str) -> None:
-    summary = await conversation.runtime.compact(rest or None)
-    await conversation.refresh(conversation.runtime)
-    conversation.say("dim", "older messages are replaced by this summary:")
-    conversation.say("", summary)
+async def _compact(scene: Scene, rest: str) -> None:
+    summary = await scene.runtime.compact(rest or None)
+    await scene.refresh()
+    scene.say("dim", "older messages are replaced by this summary:")
+    scene.say("", summary)
 
 
-async def _clear(conversation: Conversation, _rest: str) -> None:
-    await conversation.runtime.clear()
-    conversation.notes.clear()
-    conversation.looking_back.clear()
-    conversation.transcript.usage = None
-    await conversation.refresh(conversation.runtime)
-    conversation.say("dim", "a new conversation begins")
+async def _clear(scene: Scene, _rest: str) -> None:
+    await scene.runtime.clear()
+    scene.notes.clear()
+    scene.transcript.usage = None
+    await scene.refresh()
+    scene.say("dim", "a new conversation begins")
 
 
-async def _resume(conversation: Conversation, rest: str) -> None:
+async def _resume(scene: Scene, rest: str) -> None:
     if not rest:
-        conversation.view.suggest("/resume ")
+        scene.view.suggest("/resume ")
         return
-    resumed = await conversation.runtime.resume(rest.split()[0])
-    conversation.looking_back.clear()
-    await conversation.refresh(conversation.runtime)
-    conversation.say("dim", f"resumed {resumed.session}: {resumed.title}, {resumed.message_count} messages")
+    resumed = await scene.runtime.resume(rest.split()[0])
+    await scene.refresh()
+    scene.say("dim", f"resumed {resumed.session}: {resumed.title}, {resumed.message_count} messages")
 
 
-async def _fork(conversation: Conversation, _rest: str) -> None:
-    forked = await conversation.runtime.fork()
-    await conversation.refresh(conversation.runtime)
-    conversation.say("dim", f"this is now the session {forked.session}, a copy")
+async def _fork(scene: Scene, _rest: str) -> None:
+    forked = await scene.runtime.fork()
+    await scene.refresh()
+    scene.say("dim", f"this is now the session {forked.session}, a copy")
 
 
-async def _export(conversation: Conversation, rest: str) -> None:
-    path = os.path.join(conversation.cwd, os.path.expanduser(rest or "conversation.md"))
+async def _export(scene: Scene, rest: str) -> None:
+    path = os.path.join(scene.cwd, os.path.expanduser(rest or "conversation.md"))
     form: Any = FORMATS.get(os.path.splitext(path)[1].lower(), "markdown")
-    written = await conversation.runtime.export(form, absolute(path))
-    conversation.say("dim", f"wrote {written}")
+    written = await scene.runtime.export(form, absolute(path))
+    scene.say("dim", f"wrote {written}")
 
 
-async def _cost(conversation: Conversation, _rest: str) -> None:
-    used = (await conversation.runtime.state()).usage
-    stats = await conversation.runtime.stats()
-    conversation.say(
+async def _cost(scene: Scene, _rest: str) -> None:
+    used = (await scene.runtime.state()).usage
+    stats = await scene.runtime.stats()
+    scene.say(
         "",
         f"{dollars(used.cost_usd)}, {count(tokens(used))} tokens: {count(used.input)} input, "
         f"{count(used.output)} output, {count(used.cache_read)} read from the cache, "
@@ -102,58 +104,54 @@ async def _cost(conversation: Conversation, _rest: str) -> None:
     )
     for name, figures in stats.items():
         megabytes = figures.rss_bytes / 1e6
-        conversation.say(
-            "", f"{name:20} {figures.cpu_s:8.2f} s CPU  {megabytes:8.1f} MB  {figures.processes} processes"
-        )
+        scene.say("", f"{name:20} {figures.cpu_s:8.2f} s CPU  {megabytes:8.1f} MB  {figures.processes} processes")
 
 
-async def _tools(conversation: Conversation, _rest: str) -> None:
-    one_line = conversation.view.palette.one_line
-    for tool in await conversation.runtime.tools():
+async def _tools(scene: Scene, _rest: str) -> None:
+    one_line = scene.view.palette.one_line
+    for tool in await scene.runtime.tools():
         whose = f" [{tool.extension}]" if tool.extension else ""
-        conversation.say("", f"{tool.name}{whose}: {one_line(tool.description, 100)}")
+        scene.say("", f"{tool.name}{whose}: {one_line(tool.description, 100)}")
 
 
-async def _ext(conversation: Conversation, _rest: str) -> None:
-    stats = await conversation.runtime.stats()
+async def _ext(scene: Scene, _rest: str) -> None:
+    stats = await scene.runtime.stats()
     for name, figures in stats.items():
         trouble = "; ".join((figures.failure, *(alarm.text for alarm in figures.alarms))).strip("; ")
-        conversation.say("", f"{name:20} {figures.state:10} {trouble}".rstrip())
+        scene.say("", f"{name:20} {figures.state:10} {trouble}".rstrip())
     if not stats:
-        conversation.say("dim", "no extensions; zot ext new NAME writes one, and zot ext install installs it")
+        scene.say("dim", "no extensions; zot ext new NAME writes one, and zot ext install installs it")
 
 
-async def _reload_ext(conversation: Conversation, rest: str) -> None:
-    outcome = await conversation.runtime.reload(rest or None)
+async def _reload_ext(scene: Scene, rest: str) -> None:
+    outcome = await scene.runtime.reload(rest or None)
     faults = [f"{fault.name}: {fault.reason}" for fault in outcome.errors]
-    conversation.say(
+    scene.say(
         "yellow" if faults else "dim",
         f"reloaded: {len(outcome.stopped)} stopped, {len(outcome.loaded)} loaded ({len(outcome.ready)} ready)"
         + (f", {len(faults)} errors" if faults else ""),
     )
     for fault in faults:
-        conversation.say("red", fault)
-    await conversation.refresh(conversation.runtime)
+        scene.say("red", fault)
+    await scene.refresh()
 
 
-async def _top(conversation: Conversation, _rest: str) -> None:
-    await conversation.view.run_outside([*default_program(), "top", str(conversation.runtime.pid)])
+async def _top(scene: Scene, _rest: str) -> None:
+    await scene.view.run_outside([*default_program(), "top", str(scene.runtime.pid)])
 
 
-async def _trust(conversation: Conversation, rest: str) -> None:
+async def _trust(scene: Scene, rest: str) -> None:
     names = rest.split()
-    status = await conversation.view.run_outside(
-        [*default_program(), "ext", "trust", "--cwd", conversation.cwd, *names]
-    )
+    status = await scene.view.run_outside([*default_program(), "ext", "trust", "--cwd", scene.cwd, *names])
     if status == 0:
-        await _reload_ext(conversation, "")
+        await _reload_ext(scene, "")
 
 
-async def _exit(conversation: Conversation, _rest: str) -> None:
-    conversation.leave()
+async def _exit(scene: Scene, _rest: str) -> None:
+    scene.leave()
 
 
-_DEEDS: dict[str, Callable[[Conversation, str], Awaitable[None]]] = {
+_DEEDS: dict[str, Callable[[Scene, str], Awaitable[None]]] = {
     "help": _help,
     "model": _model,
     "compact": _compact,

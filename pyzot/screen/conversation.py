@@ -1,213 +1,134 @@
-"""The conversation with the engine: carries out what the user enters, at once or in its turn, and shows it."""
+"""The conversation with the engine: carries out what the user enters, at once or in its turn."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import deque
 
 from ..errors import RuntimeDied, ZotError
 from ..events import CompactDone
 from . import built_ins
 from .attachments import images_in
-from .commands import Commands, Kind, Line
-from .engine import STARTS, Engine
+from .commands import Kind, Line
+from .engine import STARTS
 from .looking_back import LookingBack
-from .questions import HOW, Questions
+from .questions import HOW
 from .records import Records
-from .view.figures import Status, count, duration
-from .view.live import question_rows
-from .view.notes import Notes
-from .view.panels import PanelStack
+from .view.figures import count, duration, local_time
 from .view.tool_calls import text_of
-from .view.transcript import Transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from typing import Any, Protocol
-
-    from ..answers import State
-    from ..async_runtime import AsyncRuntime
-    from .view.text import Palette
-
-    class View(Protocol):
-        """The terminal, or plain lines."""
-
-        palette: Palette
-
-        def show(self, lines: Sequence[str]) -> None:
-            """Prints lines into the scrollback."""
-
-        def announce(self, lines: Sequence[str]) -> None:
-            """Something new is among what is not final. Plain lines print it, a terminal draws it anyway."""
-
-        def change(self) -> None:
-            """Draws what is not final again, soon."""
-
-        def insert(self, text: str) -> None:
-            """Inserts a text at the cursor."""
-
-        def suggest(self, text: str) -> None:
-            """Puts a text into an empty input, for the user to go on with."""
-
-        async def run_outside(self, command: Sequence[str]) -> int:
-            """Gives the terminal to a program, and returns its exit status."""
-
-        def leave(self) -> None:
-            """Ends the screen."""
-
+    from .scene import Scene
 
 SHELL_CONTEXT = 20_000
 """Characters of the output of a `!command` that the model gets with the next prompt."""
 DISPLAY_LIMIT = 64 * 1024
 """Characters of a text of a command that are shown."""
-REFRESH_S = 0.1
-"""Seconds after a start of an extension until its commands are listed."""
 COMPLETION_S = 5.0
 """Seconds that a completion waits for the engine."""
 
 
 class Conversation:
-    """The user's side of one engine after another. `submit` takes entered lines; `run` ends with the screen."""
+    """The user's side. `submit` takes entered lines; `run` ends with the screen."""
 
-    def __init__(self, options: Mapping[str, Any], view: View, *, clock: Callable[[], float], columns: int) -> None:
-        self.view = view
-        self.commands = Commands()
-        self.transcript = Transcript(view.palette, clock=clock, columns=columns)
-        self.notes = Notes(view.palette)
-        self.panels = PanelStack(view.palette)
-        self.questions = Questions(self._on_question)
-        self.records = Records(self)
-        self.looking_back = LookingBack(self)
+    def __init__(self, scene: Scene, *, in_order: bool = False) -> None:
+        """With `in_order`, every line waits for the one before it."""
+        self.scene = scene
+        self._is_in_order = in_order
+        self.looking_back = LookingBack(scene)
         self.queue: deque[Line] = deque()
         """The lines that wait, the next one first."""
-        self.is_over = False
-        self.cwd = os.path.abspath(options.get("cwd") or os.curdir)
-        self.engine = Engine(
-            options, on_event=self.records.take, on_stderr=self.records.line, on_death=self._on_death,
-            permission=self.questions.ask,
-        )  # fmt: skip
-        self._options = options
-        self._clock = clock
+        self._records = Records(scene)
+        scene.engine.on_event = self._records.take
+        scene.engine.on_stderr = self._records.line
+        scene.engine.on_death = self._on_death
         self._loop = asyncio.get_running_loop()
-        self._state: State | None = None
-        self._windows: dict[str, int] = {}
-        """Tokens that each known model can read."""
-        self._exit_status = 0
         self._ends_when_done = False
         self._began = 0.0
         """When the present work of the queue began; 0 without any."""
         self._beside: dict[Line, float] = {}
         """Lines that are carried out beside the queue, and when each began."""
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._changed = asyncio.Event()
-        self._shell_outputs: list[str] = []
-        self._is_refreshing = False
+        self._shell_outputs = ""
+        """The outputs of `!command`s that the model gets with the next prompt."""
 
     # --- the life of the screen -------------------------------------------------------------------------------
 
     async def run(self) -> int:
         """Carries out what waits until the user leaves. Returns the exit status."""
+        scene = self.scene
         try:
             await self._start()
-            while not self.is_over:
+            while not scene.is_over:
                 if self.queue:
                     await self._carry_out(self.queue.popleft())
                 elif self._ends_when_done and not self._beside:
                     break
                 else:
-                    self._changed.clear()
-                    self.view.change()
-                    await self._changed.wait()
+                    scene.changed.clear()
+                    scene.view.change()
+                    await scene.changed.wait()
         finally:
-            for task in self._tasks:
-                task.cancel()
-            await self.engine.close()
-        return self._exit_status
-
-    def leave(self, status: int = 0) -> None:
-        """Ends the screen; what runs is aborted."""
-        if not self.is_over:
-            self.is_over, self._exit_status = True, status
-            if self.engine.runtime is not None:
-                self.engine.runtime.cancel()
-            self._changed.set()
-            self.view.leave()
+            await scene.close()
+        if scene.state is not None and scene.state.session is not None and scene.state.message_count:
+            scene.say("dim", f"zot -r {scene.state.session.id[:8]} goes on with this session")
+        return scene.exit_status
 
     def end_input(self) -> None:
         """No more lines come: leaves when all are carried out. Questions are answered with no."""
         self._ends_when_done = True
-        self.questions.deny_all("no more input")
-        self._changed.set()
+        self.scene.questions.deny_all("no more input")
+        self.scene.changed.set()
 
     async def _start(self) -> None:
         """Starts an engine. If that fails, the screen ends."""
+        scene = self.scene
         try:
-            runtime = await self.engine.start()
-            self._windows = {model.id: model.context_window for model in await runtime.list_models()}
-            await self.refresh(runtime)
+            runtime = await scene.engine.start()
+            scene.windows = {model.id: model.context_window for model in await runtime.list_models()}
+            await scene.refresh()
         except (ZotError, OSError, TypeError) as error:
-            self.say("error", f"✗ {error}")
-            self.leave(max(1, getattr(error, "exit_status", 1)))
+            scene.say("error", f"✗ {error}")
+            scene.leave(max(1, getattr(error, "exit_status", 1)))
             return
-        if self._options.get("resume") == "" and not self.engine.has_died:
-            self.view.suggest("/resume ")
+        if not scene.engine.has_died:
+            await self.looking_back.show_last()
+            if scene.options.get("resume") == "":
+                scene.view.suggest("/resume ")
 
     def _on_death(self, error: ZotError) -> None:
         """The engine has gone without being asked: another one continues the session."""
-        self.panels.clear()
-        self.notes.clear()
-        self.view.show(self.transcript.end())
-        self.say("error", f"✗ {error}")
-        if self.engine.quick_deaths >= STARTS:
-            self.say("error", f"the engine has died {STARTS} times soon after its start; zot -c continues the session")
-            self.leave(1)
+        scene = self.scene
+        scene.panels.clear()
+        scene.notes.clear()
+        scene.view.show(scene.transcript.end())
+        scene.say("error", f"✗ {error}")
+        if scene.engine.quick_deaths >= STARTS:
+            scene.say("error", f"it has ended {STARTS} times soon after its start; zot -c continues the session")
+            scene.leave(1)
         else:
-            self.say("yellow", "it starts again and continues the session; what it was doing is not repeated")
-            self.begin(self._start())
-
-    async def refresh(self, runtime: AsyncRuntime) -> None:
-        """Asks for the state, the commands and the skills."""
-        self._state = await runtime.state()
-        if self._state.session is not None:
-            self.engine.session = self._state.session.id
-        self.commands.update(await runtime.commands(), await runtime.skills())
-        self.view.change()
-
-    def refresh_soon(self) -> None:
-        """Does so once for all extensions that start now."""
-        if not self._is_refreshing:
-            self._is_refreshing = True
-            self.begin(self._refresh_late())
-
-    async def _refresh_late(self) -> None:
-        await asyncio.sleep(REFRESH_S)
-        self._is_refreshing = False
-        await self.refresh(self.runtime)
-
-    @property
-    def runtime(self) -> AsyncRuntime:
-        """The engine. Raises `ZotError` if none runs."""
-        if self.engine.runtime is None:
-            raise RuntimeDied(1, ["it starts again; try once more"])
-        return self.engine.runtime
+            scene.say("yellow", "another engine continues the session; what this one was doing is not repeated")
+            scene.begin(self._start())
 
     # --- input ------------------------------------------------------------------------------------------------
 
     def submit(self, text: str) -> None:
         """Takes an entered line: an answer to a question, or a line that is carried out at once or in its turn."""
-        if self.questions.first is not None:
-            if not self.questions.answer(text):
-                self.say("yellow", HOW)
+        scene = self.scene
+        if scene.questions.first is not None:
+            if not scene.questions.answer(text):
+                scene.say("yellow", HOW)
             return
-        line = self.commands.read(text)
-        if line.waits:
-            self.queue.append(line)
-            self._changed.set()
+        line = scene.commands.read(text)
+        if line.waits or self._is_in_order:
+            self._enqueue(line)
         else:
-            self.begin(self._carry_out_beside(line))
-        self.view.change()
+            scene.begin(self._carry_out_beside(line))
+        scene.view.change()
+
+    def _enqueue(self, line: Line) -> None:
+        self.queue.append(line)
+        self.scene.changed.set()
 
     def take_back(self) -> str:
         """Removes the last waiting line and returns it; "" if none waits."""
@@ -215,169 +136,159 @@ class Conversation:
 
     def abort(self) -> bool:
         """Removes the notes, and aborts what runs. Returns whether something ran."""
-        self.notes.clear()
-        if runs := self.is_busy or bool(self._beside):
-            self.runtime.cancel()
+        self.scene.notes.clear()
+        runtime = self.scene.engine.runtime
+        if runs := runtime is not None and (self.is_busy or bool(self._beside)):
+            self.scene.runtime.cancel()
         return runs
+
+    def edit_last(self) -> None:
+        """Brings the last prompt back into the input, if nothing runs or waits."""
+        if not (self.is_busy or self.queue):
+            self.scene.begin(self.looking_back.edit_last())
 
     @property
     def is_busy(self) -> bool:
         """Whether a line of the queue is carried out."""
         return self._began > 0
 
-    def begin(self, work: Awaitable[None]) -> None:
-        """Does something beside the queue. A refusal is ignored: what it is about has gone."""
-
-        async def run() -> None:
-            try:
-                await work
-            except ZotError:
-                return
-
-        task = self._loop.create_task(run())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
     async def _carry_out_beside(self, line: Line) -> None:
-        self._beside[line] = self._clock()
+        self._beside[line] = self.scene.clock()
         await self._attempt(line)
         del self._beside[line]
-        self._changed.set()
+        self.scene.changed.set()
 
     async def _carry_out(self, line: Line) -> None:
         """Carries out a line of the queue."""
-        self._began = self._clock()
+        self._began = self.scene.clock()
         await self._attempt(line)
         self._began = 0.0
 
     async def _attempt(self, line: Line) -> None:
-        self.view.change()
+        self.scene.view.change()
         try:
             await self._obey(line)
         except RuntimeDied:
             return  # `_on_death` says so
         except (ZotError, OSError) as error:
-            self.say("error", f"✗ {error}")
+            self.scene.say("error", f"✗ {error}")
         finally:
-            self.view.change()
+            self.scene.view.change()
 
     async def _obey(self, line: Line) -> None:
+        if line.kind is Kind.UNKNOWN:  # an extension that was still starting may have it
+            await self.scene.has_started.wait()
+            line = self.scene.commands.read(line.text)
+        if line.kind not in (Kind.PROMPT, Kind.SKILL):
+            self.scene.say("bold", f"> {line.text}")
         match line.kind:
             case Kind.PROMPT:
                 await self._prompt(line.text, line.text)
             case Kind.SKILL:
                 await self._prompt(line.text, f"Use the skill {line.name!r}.\n\n{line.rest}".rstrip())
             case Kind.BUILT_IN:
-                await built_ins.carry_out(self, line)
+                await built_ins.carry_out(self.scene, self.looking_back, line)
             case Kind.EXTENSION:
                 await self._command(line)
             case Kind.SHELL:
                 await self._shell(line.rest)
             case Kind.UNKNOWN:
-                near = self.commands.nearest(line.name)
-                self.say("error", f"✗ no such command: /{line.name}{f'; did you mean {near}?' if near else ''}")
+                near = self.scene.commands.nearest(line.name)
+                hint = f"; did you mean {near}?" if near else "; /help lists them"
+                self.scene.say("error", f"✗ no such command: /{line.name}{hint}")
 
     async def _prompt(self, entered: str, text: str) -> None:
-        self.notes.clear()
-        outputs, self._shell_outputs = self._shell_outputs, []
-        images = images_in(text, self.cwd)
-        self.looking_back.add(entered, 0 if self._state is None else self._state.message_count)
+        scene = self.scene
+        scene.notes.clear()
+        before, self._shell_outputs = self._shell_outputs, ""
+        scene.transcript.hidden = before
+        self.looking_back.add(entered, 0 if scene.state is None else scene.state.message_count)
         try:
-            async for event in self.runtime.prompt("\n\n".join((*outputs, text)), images):
+            async for event in scene.runtime.prompt(before + text, images_in(text, scene.cwd)):
                 if isinstance(event, CompactDone):
                     self.looking_back.compacted(event)
                 if event.prompt:
-                    self.records.note(event)
-                    self.view.show(self.transcript.take(event))
-                    self.view.change()
+                    self._records.note(event)
+                    scene.view.show(scene.transcript.take(event))
+                    scene.view.change()
         finally:
-            self.view.show(self.transcript.end())
-        await self.refresh(self.runtime)
+            scene.view.show(scene.transcript.end())
+        await scene.refresh()
 
     async def _command(self, line: Line) -> None:
         """Runs a command of an extension, and does what its outcome asks for."""
-        outcome = await self.runtime.command(line.text)
+        outcome = await self.scene.runtime.command(line.text)
         if outcome.action == "prompt" and outcome.text.strip():
-            self.queue.append(Line(Kind.PROMPT, outcome.text))
+            self._enqueue(Line(Kind.PROMPT, outcome.text))
         elif outcome.action == "insert":
-            self.view.insert(outcome.text)
+            self.scene.view.insert(outcome.text)
         elif outcome.action == "display":
-            self.say("blue", f"[/{line.name}] {outcome.text[:DISPLAY_LIMIT]}")
+            self.scene.say("blue", f"[/{line.name}] {outcome.text[:DISPLAY_LIMIT]}")
 
     async def _shell(self, command: str) -> None:
         """Runs a command of the user. Its output goes to the model with the next prompt."""
-        outcome = await self.runtime.call_tool("bash", {"command": command})
+        outcome = await self.scene.runtime.call_tool("bash", {"command": command})
         text = text_of(outcome.content)
         if len(text) > SHELL_CONTEXT:
             text = f"{text[: SHELL_CONTEXT // 2]}\n[…]\n{text[-SHELL_CONTEXT // 2 :]}"
-        self._shell_outputs.append(f"I ran a command myself:\n{text}")
+        self._shell_outputs += f"I ran this command: {command}\n{text}\n\n"
 
     # --- panels -----------------------------------------------------------------------------------------------
 
     def press(self, key: str, text: str | None = None) -> None:
-        """Sends a key to the top panel."""
-        if (panel := self.panels.top) is not None:
-            self.begin(self.runtime.panel_key(panel.extension, panel.id, key, text))
+        """Sends a key to the top panel. PageUp and PageDown move it, too, if it has more lines than fit."""
+        scene = self.scene
+        scene.panels.scroll({"pageup": -1, "pagedown": 1}.get(key, 0))
+        if (panel := scene.panels.top) is not None and scene.engine.runtime is not None:
+            scene.begin(scene.runtime.panel_key(panel.extension, panel.id, key, text))
 
     def close_panel(self) -> None:
         """Closes the top panel."""
-        if (panel := self.panels.top) is not None:
-            self.panels.close(panel.extension, panel.id)
-            self.begin(self.runtime.panel_close(panel.extension, panel.id))
+        scene = self.scene
+        if (panel := scene.panels.top) is not None and scene.engine.runtime is not None:
+            scene.panels.close(panel.extension, panel.id)
+            scene.begin(scene.runtime.panel_close(panel.extension, panel.id))
 
-    def tell_panel_size(self, columns: int, rows: int) -> None:
+    def tell_panel_size(self) -> None:
         """Tells the extension of the top panel how many columns and rows its lines have, if that has changed."""
-        panel = self.panels.top
-        if panel is not None and panel.told_size != (columns, rows) and self.engine.runtime is not None:
-            panel.told_size = (columns, rows)
-            self.begin(self.engine.runtime.panel_resize(panel.extension, panel.id, columns, rows))
+        scene = self.scene
+        panel, size = scene.panels.top, scene.panels.shown_size
+        if panel is not None and panel.told_size != size and scene.engine.runtime is not None:
+            panel.told_size = size
+            scene.begin(scene.runtime.panel_resize(panel.extension, panel.id, *size))
 
     # --- what is shown ----------------------------------------------------------------------------------------
 
-    def say(self, style: str, text: str) -> None:
-        """Prints a text, cleaned, in a style; "" is none."""
-        paint = self.view.palette.paint
-        self.view.show([paint(style, line) for line in self.view.palette.clean(text).split("\n")])
+    @property
+    def activity(self) -> str:
+        """The work of the queue, for the status line."""
+        return f"working {duration(self.scene.clock() - self._began)}" if self.is_busy else "ready"
 
-    def _on_question(self) -> None:
-        if (first := self.questions.first) is not None:
-            self.view.announce(question_rows(first, self.transcript.columns, self.view.palette))
-        self.view.change()
+    def waiting(self) -> list[str]:
+        """The lines that are carried out beside the queue for a second or more, then those that wait."""
+        now = self.scene.clock()
+        slow = [(line, now - began) for line, began in self._beside.items() if now - began >= 1]
+        return [
+            *(f"… {line.text} {duration(took)}" for line, took in slow),
+            *(f"waits: {line.text}" for line in self.queue),
+        ]
 
-    def status(self) -> Status:
-        """The parts of the status line."""
-        state = self._state
-        activity = "starting" if self.engine.runtime is None or state is None else "ready"
-        if self.questions.first is not None:
-            activity = "a guard asks"
-        elif self.is_busy:
-            activity = f"working {duration(self._clock() - self._began)}"
-        number = len(self.records.extensions)
-        return Status(
-            activity=activity,
-            model="" if state is None else state.model,
-            used=None if state is None else state.usage,
-            last=self.transcript.usage,
-            window=None if state is None else self._windows.get(state.model),
-            extensions=f"{number} extension{'' if number == 1 else 's'}" if number else "",
-        )
-
-    def beside(self) -> list[str]:
-        """The lines that are carried out beside the queue for a second or more, with their times."""
-        now = self._clock()
-        return [f"{line.text} {duration(now - began)}" for line, began in self._beside.items() if now - began >= 1]
+    @property
+    def has_times(self) -> bool:
+        """Whether times are shown, which change by themselves."""
+        return self.is_busy or bool(self._beside)
 
     def arguments_of(self, command: str) -> list[tuple[str, str]]:
         """The arguments that a command may get, with descriptions. It waits: for the thread of the completion."""
-        name = self.commands.read(command).name
+        scene, name = self.scene, self.scene.commands.read(command).name
         if name == "model":
-            return [(model, f"{count(window)} tokens") for model, window in self._windows.items()]
+            return [(model, f"{count(window)} tokens") for model, window in scene.windows.items()]
         if name == "reload-ext":
-            return [(known, "") for known in sorted(self.records.extensions)]
-        if name != "resume" or self.engine.runtime is None:
+            return [(known, "") for known in sorted(scene.extensions)]
+        if name != "resume" or scene.engine.runtime is None:
             return []
-        asked = asyncio.run_coroutine_threadsafe(self.engine.runtime.sessions(), self._loop)
+        asked = asyncio.run_coroutine_threadsafe(scene.runtime.sessions(), self._loop)
         try:
-            return [(each.id[:8], f"{each.modified[:16]} {each.title}") for each in asked.result(COMPLETION_S)]
+            return [(each.id[:8], f"{local_time(each.modified)} {each.title}") for each in asked.result(COMPLETION_S)]
         except (ZotError, TimeoutError):
             return []

@@ -11,7 +11,7 @@ from ..flags import RUN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Callable, Coroutine, Mapping
     from typing import Any
 
     from ..events import AnyEvent, PermissionAsked
@@ -32,19 +32,18 @@ _OF_SESSION = ("continue_", "resume", "session", "fork")
 class Engine:
     """Starts the engine and passes on what comes from it, in the loop of the screen.
 
-    `on_event` gets records that belong to no prompt, `on_stderr` lines for a person, `on_death` the reason of each
-    unasked end. `permission` decides for a guard that wants a person to.
+    `permission` decides for a guard that wants a person to.
     """
 
     def __init__(
-        self,
-        options: Mapping[str, Any],
-        *,
-        on_event: Callable[[AnyEvent], None],
-        on_stderr: Callable[[str], None],
-        on_death: Callable[[ZotError], None],
-        permission: Callable[[PermissionAsked], Awaitable[bool | str]],
+        self, options: Mapping[str, Any], *, permission: Callable[[PermissionAsked], Coroutine[Any, Any, bool | str]]
     ) -> None:
+        self.on_event: Callable[[AnyEvent], None] = lambda _event: None
+        """Gets the records that belong to no prompt."""
+        self.on_stderr: Callable[[str], None] = lambda _line: None
+        """Gets lines for a person."""
+        self.on_death: Callable[[ZotError], None] = lambda _error: None
+        """Gets the reason of each unasked end."""
         self.runtime: AsyncRuntime | None = None
         """The engine; None before its start and after its end."""
         self.session = ""
@@ -53,9 +52,6 @@ class Engine:
         """Number of engines in a row that died soon after their start."""
         self.has_died = False
         self._options = {name: value for name, value in options.items() if name in RUN or name == "api_key"}
-        self._on_event = on_event
-        self._on_stderr = on_stderr
-        self._on_death = on_death
         self._permission = permission
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[AnyEvent | str] = deque(maxlen=WAITING_LIMIT)
@@ -77,7 +73,7 @@ class Engine:
         self._started = self._loop.time()
         runtime = AsyncRuntime(
             **{"drain_timeout": DRAIN_S, **options},
-            on_event=self._put, on_stderr=self._put,
+            on_event=self._put, on_stderr=self._put, permission=self._permission,
         )  # fmt: skip
         self._watch(runtime)
         await runtime
@@ -110,7 +106,7 @@ class Engine:
         is_quick = self._loop.time() - self._started < QUICK_S
         self.quick_deaths = self.quick_deaths + 1 if is_quick else 0
         self.has_died = True
-        self._on_death(runtime._client.end or RuntimeDied(1, ()))
+        self.on_death(runtime._client.end or RuntimeDied(1, ()))
 
     # --- from the reading thread ------------------------------------------------------------------------------
 
@@ -129,9 +125,9 @@ class Engine:
         for _ in range(min(AT_ONCE, len(self._waiting))):
             item = self._waiting.popleft()
             if isinstance(item, str):
-                self._on_stderr(item)
+                self.on_stderr(item)
             else:
-                self._on_event(item)
+                self.on_event(item)
         if self._waiting and not self._is_scheduled:
             self._is_scheduled = True
             self._loop.call_soon(self._take)

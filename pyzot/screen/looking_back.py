@@ -7,14 +7,14 @@ from ..errors import ZotError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..events import CompactDone
-    from .conversation import Conversation
+    from .scene import Scene
 
 
 class LookingBack:
     """The prompts of this screen."""
 
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
         self._prompts: list[tuple[str, int]] = []
         """Each prompt with the number of messages before it, counted as the engine does now."""
 
@@ -33,8 +33,8 @@ class LookingBack:
 
     async def edit_last(self) -> None:
         """Brings the last prompt back into the input, in a copy of the session that ends before it."""
-        its = self._conversation
-        if not self._prompts or its.is_busy or its.queue:
+        its = self._scene
+        if not self._prompts:
             return
         text, before = self._prompts.pop()
         try:
@@ -46,7 +46,7 @@ class LookingBack:
                 stored = {each.id: each.message_count for each in await runtime.sessions()}
                 at = stored.get(state.session.id, state.message_count) - state.message_count + before
                 await (runtime.fork(at) if at > 0 else runtime.clear())
-            await its.refresh(runtime)
+            await its.refresh()
         except ZotError as error:
             its.say("error", f"✗ {error}")
             return
@@ -54,9 +54,21 @@ class LookingBack:
         its.say("dim", f"before the last prompt again{where}; what tools did to files stays done")
         its.view.suggest(text)
 
+    async def show_last(self) -> None:
+        """Prints the last prompt of the conversation, and the text that followed."""
+        shown: list[str] = []
+        for message in reversed(await self._scene.runtime.messages()):
+            text = "\n".join(block["text"] for block in message["content"] if block.get("type") == "text")
+            shown += [text] if text.strip() and message["role"] != "tool" else []
+            if text.strip() and message["role"] == "user":
+                break
+        if shown:
+            self._scene.say("dim", f"> {shown.pop()}")
+            self._scene.say("", "\n\n".join(reversed(shown)))
+
     async def show_thinking(self) -> None:
         """Prints what the model thought last, as far as its provider shows it."""
-        its = self._conversation
+        its = self._scene
         try:
             messages = await its.runtime.messages()
         except ZotError as error:

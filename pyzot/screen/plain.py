@@ -9,6 +9,7 @@ import threading
 import time
 
 from .conversation import Conversation
+from .scene import Scene
 from .view.text import Palette
 
 TYPE_CHECKING = False
@@ -33,7 +34,8 @@ class PlainScreen:
     async def run(self) -> int:
         """Converses until the user leaves. Returns the exit status."""
         columns = shutil.get_terminal_size().columns
-        self.conversation = Conversation(self._options, self, clock=time.monotonic, columns=columns)
+        self.scene = Scene(self._options, self, clock=time.monotonic, columns=columns)
+        self.conversation = Conversation(self.scene, in_order=True)
         if self._first:
             self.conversation.submit(self._first)
         loop = asyncio.get_running_loop()
@@ -63,20 +65,21 @@ class PlainScreen:
 
     def show(self, lines: Sequence[str]) -> None:
         """Prints lines. The end of the reader ends the screen."""
+        if not lines:
+            return
         try:
             if self._is_asking:
                 self._is_asking = False
                 print()  # noqa: T201
             print("\n".join(lines), flush=True)  # noqa: T201
         except OSError:
-            self.conversation.leave(1)
+            self.scene.leave(1)
 
     def announce(self, lines: Sequence[str]) -> None:
         self.show(lines)
 
     def change(self) -> None:
-        its = self.conversation
-        is_ready = its.questions.first is not None or its.status().activity == "ready"
+        is_ready = self.scene.status(self.conversation.activity, 1000).startswith(("ready", "a guard asks"))
         if is_ready and self._has_input and not self._is_asking and sys.stdin.isatty():
             self._is_asking = True
             print(PROMPT, end="", flush=True)  # noqa: T201
@@ -89,7 +92,7 @@ class PlainScreen:
         self.show([f"{name}  {description}" for name, description in choices] or [f"go on with: {text}…"])
 
     async def run_outside(self, command: Sequence[str]) -> int:
-        process = await asyncio.create_subprocess_exec(*command, cwd=self.conversation.cwd)
+        process = await asyncio.create_subprocess_exec(*command, cwd=self.scene.cwd)
         return await process.wait()
 
     def leave(self) -> None:

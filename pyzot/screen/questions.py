@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 
+from .view.text import Palette, fit, wrap
+from .view.tool_calls import arguments_text
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from ..events import PermissionAsked
 
+WHAT_ROWS = 12
+"""Rows of what a guard asks about."""
 HOW = "answer yes, or no, or no and a reason"
 
 
@@ -52,3 +58,19 @@ class Questions:
     def _settle(self, id_: str, decision: bool | str) -> None:
         if not (answer := self._open[id_][1]).done():
             answer.set_result(decision)
+
+
+def question_rows(asked: Any, columns: int, palette: Palette) -> list[str]:
+    """The question of a guard, and the deed that it is about."""
+    subject = asked.tool_name or asked.event
+    reason = palette.one_line(asked.reason or "")
+    head = f"{asked.extension} asks whether {subject} may go on{f': {reason}' if reason else ''}"
+    text = asked.text if asked.tool_name is None else arguments_text(asked.args, is_whole=True)
+    what = [row for line in palette.clean((text or "")[:4000]).split("\n") for row in wrap(line, columns - 2)]
+    if len(what) > WHAT_ROWS:
+        what = [*what[: WHAT_ROWS - 1], f"… {len(what) - WHAT_ROWS + 1} more lines"]
+    return [
+        *(palette.paint("yellow", row) for row in wrap(f"? {head}", columns)),
+        *(f"  {row}" for row in what),
+        palette.paint("dim", fit(f"  {HOW}", columns)),
+    ]

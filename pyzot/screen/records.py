@@ -21,7 +21,7 @@ from ..events import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..events import AnyEvent
-    from .conversation import Conversation
+    from .scene import Scene
 
 ECHO_S = 0.15
 """Seconds that a line on stderr waits for a record that says the same."""
@@ -32,17 +32,15 @@ NEW_COMMANDS = frozenset({"started", "restarted", "reloaded", "failed", "exited"
 
 
 class Records:
-    """Takes them for one conversation."""
+    """Takes them into a scene."""
 
-    def __init__(self, conversation: Conversation) -> None:
-        self.extensions: set[str] = set()
-        """The names of the extensions so far."""
-        self._conversation = conversation
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
         self._told: deque[str] = deque(maxlen=TOLD)
 
     def take(self, event: AnyEvent) -> None:
         """Shows a record."""
-        its = self._conversation
+        its = self._scene
         match event:
             case ExtNotify(extension, level, message):
                 self._told.append(f"[{extension}] {level}: {message}")
@@ -61,11 +59,11 @@ class Records:
             case ExtDisplay() | ExtInsert():
                 return  # the outcome of the command says the same
             case Session():
-                self.extensions.update(event.extensions)
+                its.extensions.update(event.extensions)
                 its.refresh_soon()
             case _:
                 if isinstance(event, ExtensionNotice) and event.event in NEW_COMMANDS:
-                    self.extensions.add(event.extension)
+                    its.extensions.add(event.extension)
                     its.refresh_soon()
                 self.note(event)
                 its.view.show(its.transcript.take(event))
@@ -84,6 +82,6 @@ class Records:
 
         def show() -> None:
             if text not in self._told:
-                self._conversation.say("dim", text)
+                self._scene.say("dim", text)
 
         asyncio.get_running_loop().call_later(ECHO_S, show)

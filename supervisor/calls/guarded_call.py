@@ -237,7 +237,7 @@ class GuardedCall:
 
 
 def _source(judgement: Judgement) -> DecisionSource:
-    """Who has decided: the user, guards and settings, or nobody, as all may."""
+    """The one who has decided: the user, guards and settings, or nobody, as all may."""
     if judgement.is_blocked:
         return "user" if judgement.blocked_by == judgement.decided_for else "policy"
     return "user" if judgement.decided_for else "policy" if judgement.was_asked else "yolo"

@@ -36,9 +36,9 @@ class ClosedQuestionError(KeyError):
         self._open_ids = open_ids
 
     def __str__(self) -> str:
-        said = f"no question {self.args[0][:ID_SHOWN]!r} waits for a decision"
-        waiting = join_names(self._open_ids)
-        return f"{said}; {waiting} {noun_for(len(self._open_ids), 'does', 'do')}" if waiting else f"{said}; none does"
+        number = len(self._open_ids)
+        others = f"{join_names(self._open_ids)} {noun_for(number, 'does', 'do')}" if number else "none does"
+        return f"no question {self.args[0][:ID_SHOWN]!r} waits for a decision; {others}"
 
 
 class Question(msgspec.Struct, eq=False):

@@ -98,10 +98,9 @@ def main(record, *features):
                 case "lease_end":
                     lease = ""
                 case "event_intercept":
-                    is_bad = (frame.get("tool_args") or {}).get("path") == "bad"
-                    send(
-                        type="event_intercept_response", id=frame["id"], block=is_bad, reason="bad" if is_bad else None
-                    )
+                    path = (frame.get("tool_args") or {}).get("path")
+                    said = {"bad": {"block": True, "reason": "bad"}, "secret": {"ask": True, "reason": "secret"}}
+                    send(type="event_intercept_response", id=frame["id"], **said.get(path, {}))
                 case "tool_call":
                     call({**frame, "lease": lease}, kept)
                 case "command_invoked":

@@ -63,6 +63,38 @@ def test_tools_commands_and_figures(host, server, rpc):
         assert end(running).stderr == ""
 
 
+def test_a_guard_of_the_host_asks_the_person_of_the_run(host, server, rpc):
+    with rpc("--host", str(host.pid)) as running:
+        client = running.client
+        assert client.ask("hello", permissions=True)["success"]
+        server.add(tool_reply([("read", {"path": "secret"})] * 2), text_reply("Done."))
+        client.send("prompt", message="go")
+        asked = client.until("permission_asked")
+        assert (asked["extension"], asked["reason"], asked["args"]) == ("hosted", "secret", {"path": "secret"})
+        assert client.ask("allow", permission=asked["id"])["success"]
+        asked = client.until("permission_asked")
+        assert client.ask("deny", permission=asked["id"], reason="once is enough")["success"]
+        client.until("done")
+        first, second = server.requests[-1].body["messages"][-1]["content"]
+        assert "the user refused" not in json.dumps(first)
+        assert "the user refused: once is enough (guard hosted asked: secret)" in json.dumps(second)
+        end(running)
+
+
+def test_an_abort_cancels_the_question_of_a_guard_of_the_host(host, server, rpc):
+    with rpc("--host", str(host.pid)) as running:
+        client = running.client
+        client.ask("hello", permissions=True)
+        server.add(tool_reply([("read", {"path": "secret"})]), text_reply("Again."))
+        client.send("prompt", message="go")
+        client.until("permission_asked")
+        client.ask("abort")
+        assert client.until("permission_answered")["decision"] == "cancelled"
+        client.until("done")
+        assert client.prompt("again")[-2]["text"] == "Again."
+        end(running)
+
+
 def test_a_switch_of_the_session_ends_the_one_and_starts_the_other(host, server, rpc, record):
     with rpc("--host", str(host.pid), "--save-session") as running:
         client = running.client

@@ -43,7 +43,7 @@ def test_the_asynchronous_names_add_asyncio(name):
 
 def test_the_error_of_a_tool_is_that_of_the_sdk():
     assert pyzot.ToolError is zotext.ToolError
-    assert not modules("from pyzot import Runtime") & {"zotext", "pyzot.program_extensions"}
+    assert not modules("from pyzot import Runtime") & {"zotext", "pyzot.in_program.extensions"}
 
 
 def test_each_name_is_there_and_no_other():

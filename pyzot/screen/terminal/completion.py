@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 
-from prompt_toolkit.completion import Completer, Completion
-
-from ..attachments import paths_like
+from prompt_toolkit.completion import Completer, Completion, PathCompleter
+from prompt_toolkit.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from prompt_toolkit.completion import CompleteEvent
-    from prompt_toolkit.document import Document
 
     Choices = Callable[[str], Sequence[tuple[str, str]]]
 
-_PATH = re.compile(r"(?:^|\s)@([^\s\"]*)$")
+_PATH = re.compile(r"(?:^|\s)@(?:\"([^\"\n]*)|([^\s\"]*))$")
 _COMMAND = re.compile(r"/[A-Za-z0-9_:-]*$")
 _ARGUMENT = re.compile(r"(/[A-Za-z0-9_:-]+)\s+(\S*)$")
 
@@ -25,22 +23,24 @@ _ARGUMENT = re.compile(r"(/[A-Za-z0-9_:-]+)\s+(\S*)$")
 class InputCompleter(Completer):
     """Completes a line. `commands` gives names and descriptions, `arguments` those of the arguments of a command."""
 
-    def __init__(
-        self, commands: Callable[[], Sequence[tuple[str, str]]], arguments: Choices, cwd: Callable[[], str]
-    ) -> None:
+    def __init__(self, commands: Callable[[], Sequence[tuple[str, str]]], arguments: Choices, cwd: str) -> None:
         self._commands = commands
         self._arguments = arguments
-        self._cwd = cwd
+        self._paths = PathCompleter(get_paths=lambda: [cwd], expanduser=True)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        """The completions at the cursor."""
         before = document.text_before_cursor
         if _COMMAND.fullmatch(before):
             yield from _matching(before, self._commands())
         elif (found := _ARGUMENT.fullmatch(before)) is not None:
             yield from _matching(found[2], self._arguments(found[1]))
         elif (path := _PATH.search(document.current_line_before_cursor)) is not None:
-            for name in paths_like(path[1], self._cwd()):
-                yield Completion(f'"{name}' if " " in name else name, -len(path[1]), display=name)
+            begun = path[1] or path[2]
+            for each in self._paths.get_completions(Document(begun), complete_event):
+                name = begun + each.text + ("/" if each.display_text.endswith("/") else "")
+                quote = '"' if " " in name and path[1] is None else ""
+                yield Completion(quote + name, -len(begun), display=each.display)
 
 
 def _matching(begun: str, choices: Iterable[tuple[str, str]]) -> Iterable[Completion]:

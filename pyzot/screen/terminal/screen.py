@@ -11,30 +11,33 @@ from collections import deque
 from prompt_toolkit.application import Application
 from prompt_toolkit.application.run_in_terminal import in_terminal
 from prompt_toolkit.formatted_text import ANSI
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import Layout
 from prompt_toolkit.layout.containers import HSplit, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.layout.dimension import Dimension
 
 from ..conversation import Conversation
-from ..view import live, markdown
-from ..view.figures import status_line
+from ..scene import Scene
+from ..view import markdown
 from ..view.text import Palette
 from .completion import InputCompleter
-from .history import user_history
+from .history import UserHistory
 from .input import InputArea
-from .keys import DOUBLE_S, key_bindings
+from .keys import key_bindings
 from .output import FrameOutput, print_above
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 FRAME_S = 0.04
 """Seconds between two frames that no key asks for."""
 PRINTED_AT_ONCE = 8 * 1024
 """Characters that are printed between two keys: a slow terminal must not hold up typing."""
+DOUBLE_S = 0.6
+"""Seconds within which a second Esc edits the last prompt."""
 CLOCK_S = 0.5
 """Seconds between two frames while something runs whose time is shown."""
 
@@ -63,21 +66,26 @@ class TerminalScreen:
     async def run(self) -> int:
         """Shows the screen until the user leaves. Returns the exit status."""
         loop = asyncio.get_running_loop()
-        self.conversation = Conversation(self._options, self, clock=time.monotonic, columns=self._columns)
-        completer = InputCompleter(self.conversation.commands.list, self._arguments, lambda: self.conversation.cwd)
-        self.input = InputArea(user_history(), completer, prompt=self._prompt)
+        scene = self.scene = Scene(self._options, self, clock=time.monotonic, columns=self._columns)
+        self.conversation = Conversation(scene)
+        completer = InputCompleter(scene.commands.list, self.conversation.arguments_of, scene.cwd)
+        self.input = InputArea(UserHistory(), completer, prompt=self._prompt)
         self.input.put(self._first)
         above = Window(FormattedTextControl(lambda: self._above), height=self._above_height, wrap_lines=False)
         status = Window(FormattedTextControl(self._status), height=1, style="fg:ansibrightblack")
+        deeds = {
+            Keys.ControlM: self._enter, Keys.Escape: self._escape, Keys.ControlC: self._interrupt,
+            Keys.SIGINT: self._interrupt, Keys.ControlO: self._show_folded, Keys.ControlZ: self._suspend,
+        }  # fmt: skip
         self.app: Application[None] = Application(
             before_render=self._compose,
             layout=Layout(HSplit([above, self.input.container, status]), focused_element=self.input.window),
-            key_bindings=key_bindings(self), output=self.output, erase_when_done=True,
+            key_bindings=key_bindings(self.conversation, self.input, deeds), output=self.output, erase_when_done=True,
         )  # fmt: skip
         self.app.ttimeoutlen = self.app.timeoutlen = 0.05
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self.conversation.leave, 128 + number)
-        loop.add_signal_handler(signal.SIGTSTP, self.suspend)
+            loop.add_signal_handler(number, self.scene.leave, 128 + number)
+        loop.add_signal_handler(signal.SIGTSTP, self._suspend)
         work: asyncio.Task[int] | None = None
 
         def begin() -> None:
@@ -86,14 +94,14 @@ class TerminalScreen:
             loop.call_later(CLOCK_S, self._tick)
 
         try:
-            await self.app.run_async(pre_run=lambda: _call_soon(loop, begin), set_exception_handler=False)
+            await self.app.run_async(pre_run=begin, set_exception_handler=False)
         except (EOFError, OSError):  # the terminal has gone
             self._lines.clear()
             self._is_outside = True
-            self.conversation.leave(128 + signal.SIGHUP)
+            self.scene.leave(128 + signal.SIGHUP)
         finally:
-            if work is not None and not self.conversation.is_over:
-                self.conversation.leave(1)
+            if work is not None and not self.scene.is_over:
+                self.scene.leave(1)
         found = await work if work is not None else 1
         self._print_rest()
         return found
@@ -104,7 +112,7 @@ class TerminalScreen:
         self._lines.extend(lines)
         self._schedule()
 
-    def announce(self, lines: Sequence[str]) -> None:
+    def announce(self, lines: Sequence[str]) -> None:  # noqa: ARG002
         self._schedule()
 
     def change(self) -> None:
@@ -124,7 +132,7 @@ class TerminalScreen:
         self._is_outside = True
         try:
             async with in_terminal():
-                process = await asyncio.create_subprocess_exec(*command, cwd=self.conversation.cwd)
+                process = await asyncio.create_subprocess_exec(*command, cwd=self.scene.cwd)
                 return await process.wait()
         finally:
             self._is_outside = False
@@ -176,29 +184,30 @@ class TerminalScreen:
 
     def _tick(self) -> None:
         """Draws again while a time is shown."""
-        if not self.conversation.is_over:
-            if self.conversation.is_busy or self.conversation.beside():
+        if not self.scene.is_over:
+            if self.conversation.has_times:
                 self._schedule()
             asyncio.get_running_loop().call_later(CLOCK_S, self._tick)
 
     def _compose(self, _app: object) -> None:
         """Makes the rows above the input, before each frame."""
         height = max(0, self.output.get_size().rows - self.input.rows - 2)
-        self._rows = live.rows(self.conversation, self._columns, height)
+        self._rows = self.scene.rows(self.conversation.waiting(), self._columns, height)
         self._above = ANSI("\n".join(self._rows))
+        self.conversation.tell_panel_size()
 
     def _above_height(self) -> Dimension:
         return Dimension.exact(len(self._rows))
 
     def _status(self) -> ANSI:
-        return ANSI(status_line(self.conversation.status(), self._columns - 1))
+        return ANSI(self.scene.status(self.conversation.activity, self._columns - 1))
 
     def _prompt(self) -> str:
-        return "> " if self.conversation.questions.first is None else "yes/no> "
+        return "> " if self.scene.questions.first is None else "yes/no> "
 
     # --- keys -------------------------------------------------------------------------------------------------
 
-    def enter(self) -> None:
+    def _enter(self) -> None:
         """Submits the input."""
         text = self.input.take()
         if text.strip():
@@ -207,7 +216,7 @@ class TerminalScreen:
 
     def _stash_draft(self) -> None:
         """Empties the input for the answer to a question, and brings it back afterwards."""
-        has_asked, self._has_asked = self._has_asked, self.conversation.questions.first is not None
+        has_asked, self._has_asked = self._has_asked, self.scene.questions.first is not None
         if has_asked == self._has_asked:
             return
         if self._has_asked:
@@ -216,7 +225,7 @@ class TerminalScreen:
         else:
             self.input.put(self._draft)
 
-    def escape(self) -> None:
+    def _escape(self) -> None:
         """Closes the menu, aborts what runs, or, a second time, edits the last prompt."""
         buffer = self.input.buffer
         now = asyncio.get_running_loop().time()
@@ -227,17 +236,16 @@ class TerminalScreen:
             return
         elif is_second and not buffer.text:
             self._last_escape = 0.0
-            self.conversation.begin(self.conversation.looking_back.edit_last())
-        self._schedule()
+            self.conversation.edit_last()
 
-    def interrupt(self) -> None:
+    def _interrupt(self) -> None:
         """Empties the input, else aborts what runs, else leaves."""
         if self.input.buffer.text:
             self.input.take()
         elif not self.conversation.abort():
-            self.conversation.leave()
+            self.scene.leave()
 
-    def suspend(self) -> None:
+    def _suspend(self) -> None:
         """Stops this process until it is continued; the engine goes on."""
 
         async def stop() -> None:
@@ -250,37 +258,9 @@ class TerminalScreen:
         if not self._is_outside:
             self.app.create_background_task(stop())
 
-    def unfold(self) -> None:
+    def _show_folded(self) -> None:
         """Prints in full what was folded last."""
-        self.show(self.conversation.transcript.unfold() or [self.palette.paint("dim", "nothing is folded")])
-
-    def show_thinking(self) -> None:
-        """Prints what the model thought last."""
-        self.conversation.begin(self.conversation.looking_back.show_thinking())
-
-    def press(self, key: str, text: str | None = None) -> None:
-        """Sends a key to the top panel; a long one scrolls too."""
-        panel = self.conversation.panels.top
-        if panel is None:
-            return
-        rows = max(4, (self.output.get_size().rows - self.input.rows - 2) * 2 // 3)
-        if key in ("pageup", "pagedown"):
-            page = self.conversation.panels.inner_rows(rows)
-            self.conversation.panels.scroll(rows, page if key == "pagedown" else -page)
-        self.conversation.press(key, text)
-        self._schedule()
-
-    def close_panel(self) -> None:
-        """Closes the top panel for the user."""
-        self.conversation.close_panel()
-        self._schedule()
-
-    def _arguments(self, command: str) -> list[tuple[str, str]]:
-        return self.conversation.arguments_of(command)
-
-
-def _call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
-    loop.call_soon(callback)
+        self.show(self.scene.transcript.unfold() or [self.palette.paint("dim", "nothing is folded")])
 
 
 def serve(options: Mapping[str, Any], *, first: str = "") -> int:

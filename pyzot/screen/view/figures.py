@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from datetime import datetime
 
 from .text import width_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from ...events import Result, Usage
     from ...parts import Totals
@@ -23,6 +23,11 @@ def duration(seconds: float) -> str:
         return f"{whole} s"
     hours, rest = divmod(whole, 3600)
     return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
+
+
+def local_time(time: str) -> str:
+    """A time of a record to the minute, in the user's zone."""
+    return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}"
 
 
 def count(number: int) -> str:
@@ -48,40 +53,15 @@ def summary(result: Result) -> str:
     took = result.duration_ms / 1000
     figures = [f"{took:.1f} s" if took < 60 else duration(took), turns, f"{count(tokens(result.usage))} tokens",
                dollars(result.cost_usd)]  # fmt: skip
-    status = [] if result.status in ("ok", "interrupted") else [f"{result.status}: {result.reason}"[:400]]
-    return SEPARATOR.join(["─", *status, *figures]) if not status else SEPARATOR.join(["✗", *status, *figures])
+    if result.status not in ("ok", "interrupted"):
+        figures.insert(0, f"✗ {result.status}")
+    return f"─ {SEPARATOR.join(figures)}"
 
 
-@dataclass(frozen=True)
-class Status:
-    """The parts of the status line."""
-
-    model: str
-    activity: str
-    """The present work: `ready`, `starting`, `working 7 s`."""
-    used: Totals | None
-    last: Usage | None
-    """The last request: its tokens fill the context."""
-    window: int | None
-    """Tokens that the model can read."""
-    extensions: str
-
-
-def status_line(status: Status, columns: int) -> str:
-    """The parts that fit, the first ones first."""
-    parts = [status.activity, status.model]
-    if status.last is not None:
-        held = tokens(status.last)
-        parts.append(f"{100 * held / status.window:.0f} % of {count(status.window)}" if status.window else count(held))
-    if status.used is not None:
-        parts += [dollars(status.used.cost_usd), f"{count(tokens(status.used))} tokens"]
-    parts.append(status.extensions)
-    return _join([part for part in parts if part], columns)
-
-
-def _join(parts: Sequence[str], columns: int) -> str:
+def joined(parts: Iterable[str], columns: int) -> str:
+    """The parts that fit, the first ones first; empty ones are left out."""
     line = ""
-    for part in parts:
+    for part in filter(None, parts):
         longer = f"{line}{SEPARATOR}{part}" if line else part
         if width_of(longer) > columns:
             break

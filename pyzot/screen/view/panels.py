@@ -34,6 +34,8 @@ class PanelStack:
     def __init__(self, palette: Palette) -> None:
         self._palette = palette
         self._panels: dict[tuple[str, str], Panel] = {}
+        self.shown_size = (0, 0)
+        """Columns and rows for the lines of the top panel, when it was drawn last."""
 
     @property
     def top(self) -> Panel | None:
@@ -59,16 +61,10 @@ class PanelStack:
         """Removes all panels: the engine has gone."""
         self._panels.clear()
 
-    def scroll(self, rows: int, by: int) -> None:
-        """Moves the top panel by `by` lines, if it has more than fit in `rows`."""
+    def scroll(self, pages: int) -> None:
+        """Moves the top panel by pages, as far as it has more lines than fit."""
         if (panel := self.top) is not None:
-            panel.scrolled = max(0, min(panel.scrolled + by, len(panel.lines) - self.inner_rows(rows)))
-
-    def inner_rows(self, rows: int) -> int:
-        """The number of lines of the top panel that fit in `rows`."""
-        below = len(self._panels) - 1
-        footer = 1 if self.top is not None and self.top.footer else 0
-        return max(1, rows - below - FRAME - footer)
+            panel.scrolled += pages * self.shown_size[1]
 
     def rows(self, columns: int, rows: int) -> list[str]:
         """All panels in at most `rows` rows."""
@@ -77,7 +73,8 @@ class PanelStack:
             return []
         paint, inner = self._palette.paint, columns - 2 * FRAME
         below = [paint("dim", fit(f"▸ {self._name(each)}", columns)) for each in self._panels.values()][:-1]
-        count = self.inner_rows(rows)
+        count = max(1, rows - len(below) - FRAME - bool(panel.footer))
+        self.shown_size = (inner, count)
         panel.scrolled = max(0, min(panel.scrolled, len(panel.lines) - count))
         shown = panel.lines[panel.scrolled : panel.scrolled + count]
         hidden = len(panel.lines) - len(shown)

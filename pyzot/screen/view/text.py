@@ -15,16 +15,9 @@ if TYPE_CHECKING:
 TAB = "    "
 RESET = "\x1b[0m"
 STYLES = {
-    "bold": "1",
-    "dim": "2",
-    "red": "31",
-    "green": "32",
-    "yellow": "33",
-    "blue": "34",
-    "cyan": "36",
-    "heading": "1;36",
-    "error": "1;31",
-}
+    "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36",
+    "heading": "1;36", "error": "1;31",
+}  # fmt: skip
 LEVELS = {"info": "blue", "success": "green", "warn": "yellow", "error": "red"}
 """The style of a note by its level."""
 
@@ -36,8 +29,10 @@ _SEQUENCE = re.compile(
     r"|\x1b[ -/]*[0-~]?"
 )
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
-_UNSEEN = re.compile(r"[\x00-\x09\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200e\u200f\ufeff]")
-_NEEDS_CARE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_MARKS = r"\x00-\x09\x0b-\x1a\x1c-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
+"""Control characters but for line feed and escape, marks that reorder text, and surrogates, which no output takes."""
+_UNSEEN = re.compile(f"[{_MARKS}]")
+_NEEDS_CARE = re.compile(rf"[\x1b{_MARKS}]")
 
 
 class Palette:
@@ -86,21 +81,9 @@ def fit(line: str, columns: int) -> str:
     """The line cut to `columns`; a cut one ends in an ellipsis."""
     if width_of(line) <= columns:
         return line
-    if columns < 1:
-        return ""
-    found: list[str] = []
-    left, has_colours = columns - 1, False
-    for piece in _pieces(line):
-        if piece.startswith("\x1b"):
-            found.append(piece)
-            has_colours = True
-            continue
-        for character in piece:
-            left -= width_of(character)
-            if left < 0:
-                return "".join(found) + "…" + (RESET if has_colours else "")
-            found.append(character)
-    return "".join(found)
+    cut = line[: _cut(line, columns - 1)[0]]
+    end = f"…{RESET}" if "\x1b" in cut else "…"
+    return cut + end if columns > 0 else ""
 
 
 def wrap(line: str, columns: int) -> list[str]:
@@ -109,33 +92,28 @@ def wrap(line: str, columns: int) -> list[str]:
     rows: list[str] = []
     colours = ""
     while width_of(line) > columns:
-        at = _cut(line, columns)
-        row, line = line[:at].rstrip(" "), line[at:].lstrip(" ")
-        rows.append(colours + row)
-        for sequence in _COLOURS.findall(row):
-            colours = "" if sequence in (RESET, "\x1b[m") else colours + sequence
+        end, blank = _cut(line, columns)
+        end = blank if blank > columns // 3 else max(end, 1)
+        row, line = colours + line[:end].rstrip(" "), line[end:].lstrip(" ")
+        colours = "".join(_COLOURS.findall(row[row.rfind(RESET) + 1 :]))
+        rows.append(row + (RESET if colours else ""))
     return [*rows, colours + line]
 
 
-def _cut(line: str, columns: int) -> int:
-    """Where a row of at most `columns` ends: after the last blank, else in the middle of a word."""
+def _cut(line: str, columns: int) -> tuple[int, int]:
+    """Where the first `columns` of the line end, and where its last word before that begins."""
     used, at, blank = 0, 0, 0
-    for piece in _pieces(line):
+    for piece in re.split(r"(\x1b\[[0-9;:]*m)", line):
         if piece.startswith("\x1b"):
             at += len(piece)
             continue
         for character in piece:
             used += width_of(character)
             if used > columns:
-                return blank if blank > columns // 3 else max(at, 1)
+                return at, blank
             at += 1
-            if character == " ":
-                blank = at
-    return at
-
-
-def _pieces(line: str) -> list[str]:
-    return re.split(r"(\x1b\[[0-9;:]*m)", line)
+            blank = at if character == " " else blank
+    return at, blank
 
 
 @cache

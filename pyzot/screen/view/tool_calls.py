@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...events import ToolCall
-    from ...parts import ImageContent, TextContent
 
 FOLDED = 8
 """Lines of a result that are shown; the others are folded."""
@@ -23,6 +22,8 @@ SHOWN_LIMIT = 16 * 1024
 """Characters of a folded result that are read for its first lines."""
 TAIL = 4096
 """Characters of the progress of a running call that are kept."""
+SHORT = 40
+"""Characters of an argument that stands beside the first one."""
 _FIRST = ("command", "path", "file_path", "pattern", "query", "url", "name")
 """Arguments that say best what a call does."""
 _INDENT = "  "
@@ -49,17 +50,18 @@ def headline(call: ToolCall, palette: Palette) -> str:
     return f"{palette.paint('cyan', '●')} {palette.paint('bold', palette.one_line(call.name))}{whose}{by} {arguments}"
 
 
-def arguments_text(args: Any) -> str:
-    """The arguments in words: one that says it all as itself, others as JSON."""
-    if isinstance(args, dict):
-        if not args:
-            return ""
-        for name in _FIRST:
-            if isinstance(value := args.get(name), str) and value:
-                others = {key: each for key, each in args.items() if key != name}
-                rest = json.dumps(others, ensure_ascii=False)[:200] if others else ""
-                return f"{value} {rest}".rstrip()
-    return json.dumps(args, ensure_ascii=False)
+def arguments_text(args: Any, *, is_whole: bool = False) -> str:
+    """The arguments in words: the one that says most as itself, others as JSON; lists and objects only in whole."""
+    if not isinstance(args, dict):
+        return json.dumps(args, ensure_ascii=False)
+    first = next((name for name in _FIRST if isinstance(args.get(name), str) and args[name]), None)
+    rest = {key: each for key, each in args.items() if key != first}
+    if first is not None and not is_whole:
+        rest = {
+            key: each for key, each in rest.items() if len(str(each)) < SHORT and not isinstance(each, (list, dict))
+        }
+    words = [args[first]] if first is not None else []
+    return " ".join(words + ([json.dumps(rest, ensure_ascii=False)] if rest else []))
 
 
 def running_lines(running: RunningCall, now: float, columns: int, palette: Palette) -> list[str]:
@@ -70,14 +72,10 @@ def running_lines(running: RunningCall, now: float, columns: int, palette: Palet
     return lines + [fit(_INDENT + palette.paint("dim", line), columns) for line in output[-1:]]
 
 
-def text_of(content: Sequence[TextContent | ImageContent]) -> str:
-    """The text of a result; an image is its size."""
-    texts = []
-    for part in content:
-        if part.type == "text":
-            texts.append(part.text)  # type: ignore[union-attr]
-        else:
-            texts.append(f"[{part.mime_type}, {part.bytes} bytes]")  # type: ignore[union-attr]
+def text_of(content: Sequence[Any]) -> str:
+    """The text of a message or a result; an image is its size. Calls and their results are left out."""
+    parts = (part for part in content if part.type in ("text", "image"))
+    texts = (part.text if part.type == "text" else f"[{part.mime_type}, {part.bytes} bytes]" for part in parts)
     return "\n".join(texts).strip("\n")
 
 

@@ -19,23 +19,13 @@ if TYPE_CHECKING:
 
 PROMPT_LINES = 30
 """Lines of a prompt that are shown; the others are folded."""
+THINKING = "thinking"
 LIVE_TEXT = 8
 """Rows of the reply that is being written."""
 LOUD = {
-    "blocked": "yellow",
-    "no_verdict": "red",
-    "failed": "red",
-    "limit": "red",
-    "exited": "red",
-    "asked": "yellow",
-    "warning": "yellow",
-    "late": "dim",
-    "restarted": "dim",
-    "reloaded": "dim",
-    "system_prompt": "yellow",
-    "error_handling": "yellow",
-    "remark": "dim",
-    "context": "dim",
+    **dict.fromkeys(("no_verdict", "failed", "limit", "exited"), "red"),
+    **dict.fromkeys(("blocked", "asked", "warning", "system_prompt", "error_handling"), "yellow"),
+    **dict.fromkeys(("late", "restarted", "reloaded", "remark", "context"), "dim"),
 }
 """The styles of notices that are shown. Others, such as a start, are not."""
 
@@ -47,6 +37,8 @@ class Transcript:
         self.columns = columns
         self.waits_for = ""
         """The step of the prompt that takes time: thinking, or a pause before another attempt."""
+        self.hidden = ""
+        """The beginning of the next prompt that the user has not entered and does not see."""
         self.usage: Usage | None = None
         """The last use of a request that measures the conversation."""
         self._palette = palette
@@ -60,7 +52,7 @@ class Transcript:
         self._takers: dict[str, Callable[[Any], list[str]]] = {
             "user_message": self._user_message,
             "turn_start": lambda _event: self._wait("waiting for the model"),
-            "assistant_start": lambda _event: self._wait("thinking"),
+            "assistant_start": lambda _event: self._wait(THINKING),
             "text_delta": self._text_delta,
             "usage": self._usage,
             "assistant_message": lambda _event: self._end_text(),
@@ -114,15 +106,12 @@ class Transcript:
         return []
 
     def _user_message(self, event: UserMessage) -> list[str]:
-        texts = [part.text if part.type == "text" else "[image]" for part in event.content if part.type in KINDS]  # type: ignore[union-attr]
-        lines = self._palette.clean("\n".join(texts)).split("\n")
-        mark = f"[{event.extension}] " if event.extension else ""
-        shown = lines if len(lines) <= PROMPT_LINES + 1 else lines[:PROMPT_LINES]
-        found = ["", *(f"{self._palette.paint('bold', '> ' if not at else '  ')}{mark if not at else ''}{line}"
-                       for at, line in enumerate(shown))]  # fmt: skip
+        paint, text = self._palette.paint, tool_calls.text_of(event.content).removeprefix(self.hidden)
+        lines = self._palette.clean(f"[{event.extension}] {text}" if event.extension else text).split("\n")
+        shown = [paint("bold", "> ") + lines[0], *(f"  {line}" for line in lines[1:PROMPT_LINES])]
         if len(shown) < len(lines):
-            found.append(self._palette.paint("dim", f"  … {len(lines) - len(shown)} more lines"))
-        return [*found, ""]
+            shown.append(paint("dim", f"  … {len(lines) - len(shown)} more lines"))
+        return ["", *shown, ""]
 
     def _text_delta(self, event: Any) -> list[str]:
         lines = self._end_thinking()
@@ -132,8 +121,8 @@ class Transcript:
 
     def _end_thinking(self) -> list[str]:
         took = self._clock() - self._since
-        was_thinking, self.waits_for = self.waits_for == "thinking", ""
-        if was_thinking and took >= 1:
+        step, self.waits_for = self.waits_for, ""
+        if step == THINKING and took >= 1:
             return [self._palette.paint("dim", f"… thought for {duration(took)} (Ctrl-T shows it)")]
         return []
 
@@ -182,18 +171,9 @@ class Transcript:
     def _notice(self, event: Any) -> list[str]:
         if (style := LOUD.get(event.event)) is None:
             return []
-        return wrap(self._palette.paint(style, self._palette.one_line(notice_text(event), 4000)), self.columns)
+        verdict = ": no verdict:" if event.event == "no_verdict" else ""
+        text = self._palette.one_line(f"{event.extension}{verdict} {event.message}", 4000)
+        return wrap(self._palette.paint(style, text), self.columns)
 
     def _result(self, event: Any) -> list[str]:
-        lines = self.end()
-        return [*lines, self._palette.paint("dim", summary(event))]
-
-
-KINDS = ("text", "image")
-
-
-def notice_text(event: Any) -> str:
-    """A notice in one sentence, the extension first."""
-    return f"{event.extension} {event.message}" if event.event != "no_verdict" else (
-        f"{event.extension}: no verdict: {event.message}"
-    )  # fmt: skip
+        return [*self.end(), self._palette.paint("dim", fit(summary(event), self.columns))]

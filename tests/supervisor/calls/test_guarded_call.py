@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,3 +77,33 @@ def test_the_question_about_a_result_has_the_arguments_that_the_tool_got():
     refused = GuardedCall("t1", "echo", b"{}")
     refused.refuse("no such tool")
     assert (refused.step, refused.question) == (CallStep.REVIEW, refused.result), "it ran with none"
+
+
+@pytest.mark.parametrize(
+    ("judgement", "source"),
+    [
+        (UNTOUCHED, "yolo"),
+        (Judgement(was_asked=True), "policy"),
+        (Judgement(decided_for="g"), "user"),
+        (Judgement(blocked_by="g", reason="no"), "policy"),
+        (Judgement(blocked_by="g", reason="no", decided_for="g"), "user"),
+        (Judgement(blocked_by="h", reason="no", decided_for="g"), "policy"),
+        (Judgement(blocked_by="host", reason="interrupted"), "policy"),
+    ],
+)
+def test_observers_hear_who_has_decided(judgement: Judgement, source: str):
+    call = GuardedCall("t1", "echo", b"{}")
+    call.judged(judgement)
+    decision = call.take_decision()
+    assert decision is not None
+    assert (decision.source, decision.stage) == (source, "pre_execution")
+
+
+def test_observers_hear_that_the_user_has_withheld_a_result():
+    call = GuardedCall("t1", "echo", b"{}")
+    call.judged(UNTOUCHED)
+    call.ran([], is_error=False)
+    call.judged(Judgement(blocked_by="g", reason="the user refused", decided_for="g"))
+    decision = call.take_decision()
+    assert decision is not None
+    assert (decision.decision, decision.source, decision.stage) == ("denied", "user", "tool_execution")

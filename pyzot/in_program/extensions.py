@@ -8,8 +8,8 @@ import sys
 import threading
 from contextvars import ContextVar
 
-from .connection.pending_answer import PendingAnswer
-from .errors import RefusedError, ZotError
+from ..connection.pending_answer import PendingAnswer
+from ..errors import RefusedError, ZotError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from zotext import Extension
 
-    from .connection.engine_process import EngineProcess
+    from ..connection.engine_process import EngineProcess
 
     Given: TypeAlias = "str | Path | Extension | ProgramExtension"
     """A folder, or an extension of this program."""
