@@ -76,7 +76,7 @@ def demo(
         zot demo                     what happens, line by line
         zot demo --json | jq .type   the events of the same run
         zot demo --stats demo.jsonl && zot report demo.jsonl   a page of charts of it
-        zot demo --interactive       on the screen: Enter sends the prompt that stands there
+        zot demo --interactive       the same on a screen: press Enter
     """
     from cli.run.demo import play_demo, run_demo
 

@@ -61,9 +61,8 @@ class AsyncRuntime:
     first one was cancelled. After the end of the engine each call raises `RuntimeDied`; after `close`, `ClosedError`.
     In a forked process the copy is closed.
 
-    asyncio: or `zot = await AsyncRuntime(...)`, and `await zot.close()` at the end. It belongs to no loop: each call
-    waits in its caller's loop. When a task that waits for a prompt is cancelled, the prompt is aborted, and the runtime
-    goes on.
+    asyncio: or `zot = await AsyncRuntime(...)`, and `await zot.close()` at the end. Each call waits in its caller's
+    loop. When a task that waits for a prompt is cancelled, the prompt is aborted, and the runtime goes on.
     """
 
     def __init__(
@@ -84,22 +83,20 @@ class AsyncRuntime:
           inside a `ProgramExtension` with their settings;
         - `functions`: tools for the model, with schemas by their type hints and docstrings; together they are the
           extension `functions`. A `ToolError` in one is an error that the model reads, without a traceback;
-        - `permission`: gets the `PermissionAsked` where a guard leaves the decision to a person, and returns True to
-          allow, False to deny, or a text to deny with this reason. Without it such events are refused;
+        - `permission`: gets the `PermissionAsked` where a guard leaves the decision to a person; returns True to allow,
+          False or a reason to deny. Without it such events are refused;
         - `env`: added to the environment of the engine;
         - `program`: the command line to run instead of this Python's zot, without the flags;
-        - `on_event`: gets the events that belong to no prompt of this program, such as those of prompts of extensions,
-          in a thread of the runtime;
+        - `on_event`: gets the events that belong to no prompt of this program, in a thread of the runtime;
         - `on_stderr`: gets the engine's lines for a person, in the same thread.
 
-        Handlers of extensions, functions and `permission` run in threads, coroutines on a loop of zotext. In a handler
-        every method works but `prompt`, `run` and `compact`, which are a `BusyError`; in `on_event` and `on_stderr`
-        only `cancel` and `close` do. A `permission` that fails, or returns anything else, denies.
+        Handlers, functions and `permission` run in threads, coroutines on a loop of zotext. There every method works
+        but `prompt`, `run` and `compact`, which are a `BusyError`; in `on_event` and `on_stderr` only `cancel` and
+        `close`. A `permission` that fails denies.
 
-        Raises `TypeError` for a wrong option, for an object that is not an extension and for a function that cannot be
-        a tool, `RuntimeError` for an extension that now serves another runtime, `RefusedError` for an extension that
-        the engine refuses, `OSError` if the program cannot be started, `RuntimeDied` if it ends, and `ProtocolError` if
-        it is not an engine.
+        Raises `TypeError` for a wrong option, an object that is no extension and a function that cannot be a tool,
+        `RuntimeError` for an extension that serves another runtime, `RefusedError` for one that the engine refuses,
+        `OSError` if the program cannot be started, `RuntimeDied` if it ends, `ProtocolError` if it is no engine.
 
         asyncio: `async with` or `await` waits for the greeting, and raises all but `TypeError` and `OSError`; then
         `extensions` and `functions` are available. Handlers and a `permission` that are coroutines run on that loop,
@@ -216,15 +213,14 @@ class AsyncRuntime:
         return await self._ask(requests.sessions(of_all=all))
 
     async def resume(self, session: str | PathLike[str]) -> Resumed:
-        """Continues a session, given by its id, the beginning of the id (4 characters or more), or the path of its
-        file: its messages replace the current ones, and later ones are written to its file. Raises `SessionBusyError`
-        while another run writes to it, and `RefusedError` while a prompt runs and for a file that is not a session;
-        waits for the end of a cancelled prompt."""
+        """Continues a session, given by its id, 4 characters of it or more, or the path of its file: its messages
+        replace the current ones. Raises `SessionBusyError` while another run writes to it, and `RefusedError` while a
+        prompt runs and for a file that is not a session; waits for the end of a cancelled prompt."""
         return await self._ask(requests.resume(session))
 
     async def fork(self, at: int | None = None) -> Forked:
-        """Copies the conversation, or its first `at` messages, to a new session, and continues there. Raises the same
-        errors as `resume`."""
+        """Copies the conversation, or its first `at` messages, to a new session, and continues there. Errors as in
+        `resume`."""
         return await self._ask(requests.fork(at))
 
     async def export(
@@ -247,14 +243,12 @@ class AsyncRuntime:
         return await self._ask(requests.command(line))
 
     async def call_tool(self, name: str, args: Mapping[str, Any]) -> ToolOutcome:
-        """Calls a tool that the model is offered, also during a prompt; the model does not see it. Guards judge it as
-        those of the model. `RefusedError` for an unknown tool. A wait that is given up does not end it; `cancel` does.
-        """
+        """Calls a tool of the model, also during a prompt, unseen by the model. Guards judge it; `cancel` ends it, and
+        a cancelled wait does not. `RefusedError` for an unknown tool."""
         return await self._ask(requests.call_tool(name, args))
 
     async def reload(self, name: str | None = None) -> Reloaded:
-        """Loads one extension again from its folder, or all and new ones. Prompts go on, and `cancel` does not end it.
-        `RefusedError` for an unknown extension."""
+        """Loads one extension again from its folder, or all and new ones; prompts go on. `RefusedError` if unknown."""
         return await self._ask(requests.reload(name))
 
     async def panel_key(self, extension: str, panel_id: str, key: str, text: str | None = None) -> None:

@@ -26,7 +26,7 @@ from supervisor.preload import preload
 from wire import events, frames
 from wire.exit_codes import Status
 from wire.framing import Oversize
-from wire.rpc import requests
+from wire.rpc import request_lines, requests
 from wire.rpc.responses import Response
 from wire.text import one_line
 
@@ -281,10 +281,10 @@ class RpcServer:
     def _on_line(self, line: Line | Oversize) -> None:
         if not isinstance(line, Oversize) and not line.strip():
             return
-        request = requests.too_long(line) if isinstance(line, Oversize) else requests.decode(bytes(line))
+        request = request_lines.too_long(line) if isinstance(line, Oversize) else request_lines.decode(bytes(line))
         if self._is_locked and not self._unlocks(request):
             return
-        if isinstance(request, requests.Refusal):
+        if isinstance(request, request_lines.Refusal):
             self._client.respond(_response(request))
             if isinstance(line, Oversize):
                 self._program.take_oversize(line)
@@ -293,7 +293,7 @@ class RpcServer:
                 self._client.shows_sent |= request.sent_prompts
             self._requests.answer(request)
 
-    def _unlocks(self, request: requests.Request | requests.Refusal) -> bool:
+    def _unlocks(self, request: requests.Request | request_lines.Refusal) -> bool:
         """Whether the client has sent the token; if not, ends the server."""
         if isinstance(request, requests.Hello):
             given = (request.token or "").encode("utf-8", "replace")
@@ -301,7 +301,7 @@ class RpcServer:
                 self._is_locked = False
                 return True
             response = failure(request, "invalid token")
-        elif isinstance(request, requests.Refusal):
+        elif isinstance(request, request_lines.Refusal):
             response = _response(request._replace(error=f"{AUTH_REQUIRED}; {request.error}"))
         else:
             response = failure(request, AUTH_REQUIRED)
@@ -358,5 +358,5 @@ class RpcServer:
 AUTH_REQUIRED = "auth required: the first line must be hello with the token"
 
 
-def _response(refusal: requests.Refusal) -> Response[Any]:
+def _response(refusal: request_lines.Refusal) -> Response[Any]:
     return Response(id=refusal.id, command=refusal.command, success=False, error=refusal.error)

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from wire.framing import LineSplitter
-from wire.rpc.requests import LINE_LIMIT
+from wire.rpc.request_lines import LINE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

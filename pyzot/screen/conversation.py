@@ -14,7 +14,7 @@ from .engine import STARTS
 from .looking_back import LookingBack
 from .questions import HOW
 from .records import Records
-from .view.figures import count, duration
+from .view.figures import count, duration, local_time
 from .view.tool_calls import text_of
 
 TYPE_CHECKING = False
@@ -49,7 +49,8 @@ class Conversation:
         """When the present work of the queue began; 0 without any."""
         self._beside: dict[Line, float] = {}
         """Lines that are carried out beside the queue, and when each began."""
-        self._shell_outputs: list[str] = []
+        self._shell_outputs = ""
+        """The outputs of `!command`s that the model gets with the next prompt."""
 
     # --- the life of the screen -------------------------------------------------------------------------------
 
@@ -90,6 +91,8 @@ class Conversation:
             scene.say("error", f"✗ {error}")
             scene.leave(max(1, getattr(error, "exit_status", 1)))
             return
+        if scene.state is not None and scene.state.provider == "none":
+            scene.say("yellow", "no key for a model: zot login asks for one; commands of extensions need none")
         if not scene.engine.has_died:
             await self.looking_back.show_last()
             if scene.options.get("resume") == "":
@@ -178,6 +181,8 @@ class Conversation:
         if line.kind is Kind.UNKNOWN:  # an extension that was still starting may have it
             await self.scene.has_started.wait()
             line = self.scene.commands.read(line.text)
+        if line.kind not in (Kind.PROMPT, Kind.SKILL):
+            self.scene.say("bold", f"> {line.text}")
         match line.kind:
             case Kind.PROMPT:
                 await self._prompt(line.text, line.text)
@@ -197,10 +202,11 @@ class Conversation:
     async def _prompt(self, entered: str, text: str) -> None:
         scene = self.scene
         scene.notes.clear()
-        outputs, self._shell_outputs = self._shell_outputs, []
+        before, self._shell_outputs = self._shell_outputs, ""
+        scene.transcript.hidden = before
         self.looking_back.add(entered, 0 if scene.state is None else scene.state.message_count)
         try:
-            async for event in scene.runtime.prompt("\n\n".join((*outputs, text)), images_in(text, scene.cwd)):
+            async for event in scene.runtime.prompt(before + text, images_in(text, scene.cwd)):
                 if isinstance(event, CompactDone):
                     self.looking_back.compacted(event)
                 if event.prompt:
@@ -227,13 +233,14 @@ class Conversation:
         text = text_of(outcome.content)
         if len(text) > SHELL_CONTEXT:
             text = f"{text[: SHELL_CONTEXT // 2]}\n[…]\n{text[-SHELL_CONTEXT // 2 :]}"
-        self._shell_outputs.append(f"I ran a command myself:\n{text}")
+        self._shell_outputs += f"I ran this command: {command}\n{text}\n\n"
 
     # --- panels -----------------------------------------------------------------------------------------------
 
     def press(self, key: str, text: str | None = None) -> None:
-        """Sends a key to the top panel."""
+        """Sends a key to the top panel. PageUp and PageDown move it, too, if it has more lines than fit."""
         scene = self.scene
+        scene.panels.scroll({"pageup": -1, "pagedown": 1}.get(key, 0))
         if (panel := scene.panels.top) is not None and scene.engine.runtime is not None:
             scene.begin(scene.runtime.panel_key(panel.extension, panel.id, key, text))
 
@@ -257,7 +264,9 @@ class Conversation:
     @property
     def activity(self) -> str:
         """The work of the queue, for the status line."""
-        return f"working {duration(self.scene.clock() - self._began)}" if self.is_busy else "ready"
+        if self.is_busy:
+            return f"working {duration(self.scene.clock() - self._began)}"
+        return "begins" if self.queue else "ready"
 
     def waiting(self) -> list[str]:
         """The lines that are carried out beside the queue for a second or more, then those that wait."""
@@ -284,6 +293,6 @@ class Conversation:
             return []
         asked = asyncio.run_coroutine_threadsafe(scene.runtime.sessions(), self._loop)
         try:
-            return [(each.id[:8], f"{each.modified[:16]} {each.title}") for each in asked.result(COMPLETION_S)]
+            return [(each.id[:8], f"{local_time(each.modified)} {each.title}") for each in asked.result(COMPLETION_S)]
         except (ZotError, TimeoutError):
             return []

@@ -39,6 +39,7 @@ SCRIPTS = {
         [stall_midway(text_reply("Once...Upon..."), after=4), text_reply("The end.")],
         [READ, SAID, SAID],
     ],
+    "Beside a prompt": [[]],
     "The conversation": [[SAID, SAID], [SAID, SAID, SAID, text_reply("notes.md says what prices.py does.")]],
     "Sessions": [[SAID, text_reply("Prices.")], [SAID]],
     "Images": [[SAID]],
@@ -50,6 +51,7 @@ SCRIPTS = {
     "Functions and guards": [
         [tool_reply([("stock", {"item": "tea"})]), SAID],
         [tool_reply([("bash", {"command": "rm -rf build"})]), SAID],
+        [tool_reply([("bash", {"command": "rm -r build"})]), text_reply("I leave it.")],
     ],
 }
 """Replies of the model to each program of each section, in order; to the runs of a batch by a word of the prompt."""

@@ -28,6 +28,8 @@ from pyzot import (
     PanelClose,
     PanelOpen,
     PanelRender,
+    PermissionAnswered,
+    PermissionAsked,
     Result,
     Retry,
     Runtime,
@@ -79,7 +81,7 @@ def is_of_the_model(event: AnyEvent) -> bool:
             return False
         case ExtInsert() | PanelOpen() | PanelRender() | PanelClose() | Result() | UnknownEvent():
             return False
-        case CompactStart() | CompactDone():
+        case CompactStart() | CompactDone() | PermissionAsked() | PermissionAnswered():
             return False
         case _:
             assert_never(event)
@@ -89,9 +91,17 @@ def tool() -> str:
     raise ToolError("no")
 
 
+def decide(question: PermissionAsked) -> bool | str:
+    return question.event == "tool_call" and f"{question.reason.upper()} {question.id}"
+
+
+async def decide_asynchronously(question: PermissionAsked) -> bool:
+    return question.tool_name == "read"
+
+
 def use() -> None:
     try:
-        with Runtime(model="x", tools=["read"], timeout=3, ext=["./a"], reasoning="low") as zot:
+        with Runtime(permission=decide, model="x", tools=["read"], timeout=3, ext=["./a"], reasoning="low") as zot:
             for event in zot.prompt("hi", images=[b"", "path", {"mime_type": "x", "data": "y"}]):
                 print(shown(event), is_of_the_model(event))
             result = zot.run("x", check=True)
@@ -102,7 +112,7 @@ def use() -> None:
 
 
 async def use_asynchronously() -> None:
-    async with AsyncRuntime(model="x") as zot, AsyncHost(3) as host:
+    async with AsyncRuntime(model="x", permission=decide_asynchronously) as zot, AsyncHost(3) as host:
         async for event in zot.prompt("hi"):
             print(shown(event))
         print((await zot.run("x")).text, (await zot.cost()).input)
@@ -145,6 +155,8 @@ def mistaken() -> None:
     Batch(["x"], "runs", job=4)  # type: ignore[call-arg]
     Batch(["x"], "runs", workspace="none")  # type: ignore[arg-type]
     Batch([5], "runs")  # type: ignore[list-item]
+    Runtime(permission=lambda question: question.id + 1)  # type: ignore[operator]
+    Runtime(permission=decide("x"))  # type: ignore[arg-type]
     Runtime(modle="x")  # type: ignore[call-arg]
     Runtime(timeout="3")  # type: ignore[arg-type]
     Runtime(reasoning="huge")  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Choices = Callable[[str], Sequence[tuple[str, str]]]
 
-_PATH = re.compile(r"(?:^|\s)@([^\s\"]*)$")
+_PATH = re.compile(r"(?:^|\s)@(?:\"([^\"\n]*)|([^\s\"]*))$")
 _COMMAND = re.compile(r"/[A-Za-z0-9_:-]*$")
 _ARGUMENT = re.compile(r"(/[A-Za-z0-9_:-]+)\s+(\S*)$")
 
@@ -36,7 +36,11 @@ class InputCompleter(Completer):
         elif (found := _ARGUMENT.fullmatch(before)) is not None:
             yield from _matching(found[2], self._arguments(found[1]))
         elif (path := _PATH.search(document.current_line_before_cursor)) is not None:
-            yield from self._paths.get_completions(Document(path[1]), complete_event)
+            begun = path[1] or path[2]
+            for each in self._paths.get_completions(Document(begun), complete_event):
+                name = begun + each.text + ("/" if each.display_text.endswith("/") else "")
+                quote = '"' if " " in name and path[1] is None else ""
+                yield Completion(quote + name, -len(begun), display=each.display)
 
 
 def _matching(begun: str, choices: Iterable[tuple[str, str]]) -> Iterable[Completion]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import ThreadedCompleter
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.layout.containers import ConditionalContainer, HSplit, Window
 from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
 from prompt_toolkit.layout.dimension import Dimension
-from prompt_toolkit.layout.processors import AppendAutoSuggestion
 from prompt_toolkit.widgets import SearchToolbar
 
 from ..view.text import fit
@@ -36,15 +34,11 @@ class InputArea:
     def __init__(self, history: History, completer: Completer, *, prompt: Callable[[], str]) -> None:
         self.buffer = Buffer(
             history=history, completer=ThreadedCompleter(completer), complete_while_typing=True, multiline=True,
-            auto_suggest=AutoSuggestFromHistory(),
         )  # fmt: skip
         self._prompt = prompt
         self._pastes: dict[str, str] = {}
         search = SearchToolbar(ignore_case=True)
-        self.control = BufferControl(
-            self.buffer, search_buffer_control=search.control, preview_search=True,
-            input_processors=[AppendAutoSuggestion()],
-        )  # fmt: skip
+        self.control = BufferControl(self.buffer, search_buffer_control=search.control, preview_search=True)
         self.window = Window(
             self.control, wrap_lines=True, dont_extend_height=True, height=Dimension(min=1, max=INPUT_ROWS),
             get_line_prefix=self._line_prefix,
@@ -81,6 +75,15 @@ class InputArea:
             self.buffer.history.append_string(text)
         self.buffer.reset()
         return text
+
+    def take_completion(self) -> None:
+        """Closes the menu. The first command of it takes the place of the beginning of a command."""
+        state = self.buffer.complete_state
+        self.buffer.complete_state = None
+        if state is not None and state.completions and state.current_completion is None:
+            first, text = state.completions[0], self.buffer.text
+            if text.startswith("/") and -first.start_position == len(text):
+                self.put(first.text)
 
     def put(self, text: str) -> None:
         """Replaces the text; the cursor is at its end."""

@@ -8,13 +8,14 @@ from prompt_toolkit.keys import Keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from prompt_toolkit.key_binding import KeyPressEvent
 
-    from .screen import TerminalScreen
+    from ..conversation import Conversation
+    from .input import InputArea
 
-TO_PANEL = {
+TO_PANEL: dict[Keys | str, str] = {
     Keys.Up: "up",
     Keys.Down: "down",
     Keys.Left: "left",
@@ -30,52 +31,50 @@ TO_PANEL = {
     Keys.PageDown: "pagedown",
 }
 """The names of keys in `panel_key`. A character is `rune`, with its text; any other key is `unknown`."""
-DOUBLE_S = 0.6
-"""Seconds within which a second Esc edits the last prompt."""
 
 
-def key_bindings(screen: TerminalScreen) -> KeyBindings:
-    """All keys. While a panel is open it gets them."""
-    keys = KeyBindings()
-    has_panel = Condition(lambda: screen.scene.panels.top is not None and screen.scene.questions.first is None)
-    _bind_panel(keys, screen, has_panel)
-    _bind_input(keys, screen, ~has_panel)
-    keys.add(Keys.ControlZ)(lambda _event: screen.suspend())
+def key_bindings(conversation: Conversation, area: InputArea, deeds: Mapping[Keys, Callable[[], None]]) -> KeyBindings:
+    """All keys. While a panel is open it gets them; `deeds` are the others that concern the whole screen."""
+    keys, scene = KeyBindings(), conversation.scene
+    has_panel = Condition(lambda: scene.panels.top is not None and scene.questions.first is None)
+    _bind_panel(keys, conversation, has_panel)
+    _bind_input(keys, area, ~has_panel)
+
+    @keys.add(Keys.Up, filter=~has_panel & Condition(lambda: not area.buffer.text))
+    def _up(event: KeyPressEvent) -> None:
+        if waiting := conversation.take_back():
+            area.put(waiting)
+        else:
+            area.buffer.auto_up(count=event.arg)
+
+    keys.add(Keys.ControlD, filter=~has_panel & Condition(lambda: not area.buffer.text))(lambda _event: scene.leave())
+    keys.add(Keys.ControlT, filter=~has_panel)(lambda _event: scene.begin(conversation.looking_back.show_thinking()))
+    keys.add(Keys.ControlZ)(lambda _event: deeds[Keys.ControlZ]())
+    for key in (Keys.Escape, Keys.ControlC, Keys.SIGINT, Keys.ControlO):
+        keys.add(key, filter=~has_panel)(lambda _event, deed=deeds[key]: deed())
+    keys.add(Keys.ControlM, filter=~has_panel & ~is_searching)(lambda _event: _enter(area, deeds[Keys.ControlM]))
     return keys
 
 
-def _bind_panel(keys: KeyBindings, screen: TerminalScreen, has_panel: Filter) -> None:
+def _bind_panel(keys: KeyBindings, conversation: Conversation, has_panel: Filter) -> None:
     def pressed(event: KeyPressEvent) -> None:
         press = event.key_sequence[0]
         key = press.key
-        name = TO_PANEL.get(key) if isinstance(key, Keys) else None
-        if name is not None:
-            screen.press(name)
+        if (name := TO_PANEL.get(key)) is not None:
+            conversation.press(name)
         elif key is Keys.BracketedPaste or (not isinstance(key, Keys) and len(str(key)) == 1):
-            screen.press("rune", press.data)
+            conversation.press("rune", press.data)
         else:
-            screen.press("unknown")
+            conversation.press("unknown")
 
-    keys.add(Keys.Any, filter=has_panel, eager=True)(pressed)
-    for key in (*TO_PANEL, Keys.BracketedPaste):
+    for key in (Keys.Any, *TO_PANEL, Keys.BracketedPaste):
         keys.add(key, filter=has_panel, eager=True)(pressed)
     for closing in (Keys.Escape, Keys.ControlC):
-        keys.add(closing, filter=has_panel, eager=True)(lambda _event: screen.close_panel())
+        keys.add(closing, filter=has_panel, eager=True)(lambda _event: conversation.close_panel())
 
 
-def _bind_input(keys: KeyBindings, screen: TerminalScreen, has_input: Filter) -> None:
-    buffer = screen.input.buffer
-    is_empty = has_input & Condition(lambda: not buffer.text)
-
-    def enter(_event: KeyPressEvent) -> None:
-        state = buffer.complete_state
-        if state is not None and state.current_completion is not None:
-            buffer.complete_state = None
-        elif buffer.document.text_before_cursor.endswith("\\"):
-            buffer.delete_before_cursor()
-            buffer.newline(copy_margin=False)
-        else:
-            screen.enter()
+def _bind_input(keys: KeyBindings, area: InputArea, has_input: Filter) -> None:
+    buffer = area.buffer
 
     def complete(_event: KeyPressEvent) -> None:
         if buffer.complete_state is not None:
@@ -83,27 +82,25 @@ def _bind_input(keys: KeyBindings, screen: TerminalScreen, has_input: Filter) ->
         else:
             buffer.start_completion(select_first=False, insert_common_part=True)
 
-    def up(event: KeyPressEvent) -> None:
-        if waiting := screen.conversation.take_back():
-            screen.input.put(waiting)
-        else:
-            buffer.auto_up(count=event.arg)
+    def newline(_event: KeyPressEvent) -> None:
+        buffer.newline(copy_margin=False)
 
-    deeds: dict[Keys, Callable[[KeyPressEvent], object]] = {
-        Keys.ControlJ: lambda _event: buffer.newline(copy_margin=False),
-        Keys.ControlI: complete,
-        Keys.BackTab: lambda _event: buffer.complete_previous(),
-        Keys.BracketedPaste: lambda event: screen.input.paste(event.data),
-        Keys.Escape: lambda _event: screen.escape(),
-        Keys.ControlC: lambda _event: screen.interrupt(),
-        Keys.SIGINT: lambda _event: screen.interrupt(),
-        Keys.ControlO: lambda _event: screen.unfold(),
-        Keys.ControlT: lambda _event: screen.show_thinking(),
-        Keys.ControlL: lambda event: event.app.renderer.clear(),
-    }
-    for key, deed in deeds.items():
-        keys.add(key, filter=has_input)(deed)
-    keys.add(Keys.Escape, Keys.ControlM, filter=has_input)(deeds[Keys.ControlJ])
-    keys.add(Keys.ControlM, filter=has_input & ~is_searching)(enter)
-    keys.add(Keys.Up, filter=is_empty)(up)
-    keys.add(Keys.ControlD, filter=is_empty)(lambda _event: screen.scene.leave())
+    keys.add(Keys.ControlJ, filter=has_input)(newline)
+    keys.add(Keys.Escape, Keys.ControlM, filter=has_input)(newline)
+    keys.add(Keys.ControlI, filter=has_input)(complete)
+    keys.add(Keys.BackTab, filter=has_input)(lambda _event: buffer.complete_previous())
+    keys.add(Keys.BracketedPaste, filter=has_input)(lambda event: area.paste(event.data))
+    keys.add(Keys.ControlL, filter=has_input)(lambda event: event.app.renderer.clear())
+
+
+def _enter(area: InputArea, submit: Callable[[], None]) -> None:
+    """Takes the selected completion, begins a new line after a backslash, else submits."""
+    buffer = area.buffer
+    if buffer.complete_state is not None and buffer.complete_state.current_completion is not None:
+        area.take_completion()
+    elif buffer.document.text_before_cursor.endswith("\\"):
+        buffer.delete_before_cursor()
+        buffer.newline(copy_margin=False)
+    else:
+        area.take_completion()
+        submit()

@@ -11,6 +11,7 @@ from collections import deque
 from prompt_toolkit.application import Application
 from prompt_toolkit.application.run_in_terminal import in_terminal
 from prompt_toolkit.formatted_text import ANSI
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import Layout
 from prompt_toolkit.layout.containers import HSplit, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
@@ -23,7 +24,7 @@ from ..view.text import Palette
 from .completion import InputCompleter
 from .history import UserHistory
 from .input import InputArea
-from .keys import DOUBLE_S, key_bindings
+from .keys import key_bindings
 from .output import FrameOutput, print_above
 
 TYPE_CHECKING = False
@@ -35,6 +36,8 @@ FRAME_S = 0.04
 """Seconds between two frames that no key asks for."""
 PRINTED_AT_ONCE = 8 * 1024
 """Characters that are printed between two keys: a slow terminal must not hold up typing."""
+DOUBLE_S = 0.6
+"""Seconds within which a second Esc edits the last prompt."""
 CLOCK_S = 0.5
 """Seconds between two frames while something runs whose time is shown."""
 
@@ -70,15 +73,20 @@ class TerminalScreen:
         self.input.put(self._first)
         above = Window(FormattedTextControl(lambda: self._above), height=self._above_height, wrap_lines=False)
         status = Window(FormattedTextControl(self._status), height=1, style="fg:ansibrightblack")
+        self.show([self.palette.paint("dim", "/help lists the commands and keys, Ctrl-D leaves")])
+        deeds = {
+            Keys.ControlM: self._enter, Keys.Escape: self._escape, Keys.ControlC: self._interrupt,
+            Keys.SIGINT: self._interrupt, Keys.ControlO: self._show_folded, Keys.ControlZ: self._suspend,
+        }  # fmt: skip
         self.app: Application[None] = Application(
             before_render=self._compose,
             layout=Layout(HSplit([above, self.input.container, status]), focused_element=self.input.window),
-            key_bindings=key_bindings(self), output=self.output, erase_when_done=True,
+            key_bindings=key_bindings(self.conversation, self.input, deeds), output=self.output, erase_when_done=True,
         )  # fmt: skip
         self.app.ttimeoutlen = self.app.timeoutlen = 0.05
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.scene.leave, 128 + number)
-        loop.add_signal_handler(signal.SIGTSTP, self.suspend)
+        loop.add_signal_handler(signal.SIGTSTP, self._suspend)
         work: asyncio.Task[int] | None = None
 
         def begin() -> None:
@@ -200,7 +208,7 @@ class TerminalScreen:
 
     # --- keys -------------------------------------------------------------------------------------------------
 
-    def enter(self) -> None:
+    def _enter(self) -> None:
         """Submits the input."""
         text = self.input.take()
         if text.strip():
@@ -218,7 +226,7 @@ class TerminalScreen:
         else:
             self.input.put(self._draft)
 
-    def escape(self) -> None:
+    def _escape(self) -> None:
         """Closes the menu, aborts what runs, or, a second time, edits the last prompt."""
         buffer = self.input.buffer
         now = asyncio.get_running_loop().time()
@@ -230,16 +238,15 @@ class TerminalScreen:
         elif is_second and not buffer.text:
             self._last_escape = 0.0
             self.conversation.edit_last()
-        self._schedule()
 
-    def interrupt(self) -> None:
+    def _interrupt(self) -> None:
         """Empties the input, else aborts what runs, else leaves."""
         if self.input.buffer.text:
             self.input.take()
         elif not self.conversation.abort():
             self.scene.leave()
 
-    def suspend(self) -> None:
+    def _suspend(self) -> None:
         """Stops this process until it is continued; the engine goes on."""
 
         async def stop() -> None:
@@ -252,25 +259,9 @@ class TerminalScreen:
         if not self._is_outside:
             self.app.create_background_task(stop())
 
-    def unfold(self) -> None:
+    def _show_folded(self) -> None:
         """Prints in full what was folded last."""
         self.show(self.scene.transcript.unfold() or [self.palette.paint("dim", "nothing is folded")])
-
-    def show_thinking(self) -> None:
-        """Prints what the model thought last."""
-        self.scene.begin(self.conversation.looking_back.show_thinking())
-
-    def press(self, key: str, text: str | None = None) -> None:
-        """Sends a key to the top panel; a long one scrolls too."""
-        if key in ("pageup", "pagedown"):
-            self.scene.panels.scroll(1 if key == "pagedown" else -1)
-        self.conversation.press(key, text)
-        self._schedule()
-
-    def close_panel(self) -> None:
-        """Closes the top panel for the user."""
-        self.conversation.close_panel()
-        self._schedule()
 
 
 def serve(options: Mapping[str, Any], *, first: str = "") -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 
-from .text import width_of
+from .text import width_of, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 LONGEST = 8 * 1024
 """Characters. A longer block is drawn as plain text: Markdown could take too long."""
-_HEADING = re.compile(r"#{1,6} +(.+?)[ #]*")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r"#{1,6} +(.+)")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 
 
 class Blocks:
-    """Splits a growing text into blocks. A block ends at an empty line outside a fence, unless the next line is
-    indented or goes on with a list."""
+    """Splits a growing text into blocks. Outside a fence, a block ends at an empty line, unless the next line is
+    indented or goes on with a list. A heading is one of its own."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -50,7 +50,7 @@ class Blocks:
             if line.strip().startswith(self._fence) and not line.strip().strip(self._fence[0]):
                 self._fence = ""
         elif line.strip():
-            if self._lines and not self._lines[-1].strip() and not self._goes_on(line):
+            if any(map(_is_break, (*self._lines[-1:], line))) and not self._goes_on(line):
                 ended = "\n".join(self._lines).strip("\n")
                 self._lines = []
             if (fence := _FENCE.match(line)) is not None:
@@ -62,6 +62,10 @@ class Blocks:
         return line.startswith("  ") or (_is_item(line) and _is_item(next(filter(None, self._lines), "")))
 
 
+def _is_break(line: str) -> bool:
+    return not line.strip() or _HEADING.fullmatch(line) is not None
+
+
 def _is_item(line: str) -> bool:
     return re.match(r" {0,3}([-*+]|[0-9]{1,9}[.)]) ", line) is not None
 
@@ -71,14 +75,17 @@ def render(block: str, columns: int, palette: Palette) -> list[str]:
     cleaned = palette.clean(block)
     if not palette.has_colours or len(cleaned) > LONGEST:
         return cleaned.split("\n")
+    from markdown_it import MarkdownIt
     from rich.console import Console
     from rich.markdown import Markdown
 
     if (heading := _HEADING.fullmatch(cleaned)) is not None:  # rich centres it
-        return [palette.paint("heading", heading[1])]
+        return wrap(palette.paint("heading", heading[1]), columns)
     file = io.StringIO()
     console = Console(file=file, force_terminal=True, color_system="standard", width=columns, legacy_windows=False)
-    console.print(Markdown(cleaned, code_theme="ansi_dark", hyperlinks=False))
+    markdown = Markdown("", code_theme="ansi_dark", hyperlinks=False)
+    markdown.parsed = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).parse(cleaned)
+    console.print(markdown)  # rich alone leaves out all that looks like HTML, such as `<T>`
     lines = [line.rstrip() for line in file.getvalue().split("\n")]
     seen = [at for at, line in enumerate(lines) if width_of(line.replace(" ", ""))]
     return lines[seen[0] : seen[-1] + 1] if seen else []

@@ -19,7 +19,7 @@ class Notes:
 
     def add(self, sender: str, level: str, message: str) -> None:
         """Adds a note. An unknown level counts as `info`."""
-        self._notes.append((sender, level if level in LEVELS else "info", message))
+        self._notes.append((sender, level if level in LEVELS else "info", message[:1000]))
 
     def clear(self) -> None:
         """Removes all notes."""
@@ -33,11 +33,12 @@ class Notes:
         return bool(self._notes)
 
     def lines(self, columns: int, rows: int) -> list[str]:
-        """The newest notes, one line each, below the number of those that are left out."""
-        shown = list(self._notes)[-rows:] if rows > 0 else []
-        paint, left_out = self._palette.paint, len(self._notes) - len(shown)
-        more = [paint("dim", f"… {left_out} earlier notes")] if left_out and shown else []
-        return more + [
+        """The newest notes, one line each, below the number of those that are left out if there is room for both."""
+        paint = self._palette.paint
+        shown = [
             fit(f"{paint(LEVELS[level], f'[{sender}]')} {self._palette.one_line(message)}", columns)
-            for sender, level, message in shown[len(more) :]
+            for sender, level, message in list(self._notes)[-rows if rows > 0 else LIMIT :]
         ]
+        if 1 < rows < len(self._notes):
+            shown[0] = paint("dim", fit(f"… {len(self._notes) - rows + 1} earlier notes", columns))
+        return shown

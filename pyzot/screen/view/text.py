@@ -29,8 +29,10 @@ _SEQUENCE = re.compile(
     r"|\x1b[ -/]*[0-~]?"
 )
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
-_UNSEEN = re.compile(r"[\x00-\x09\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200e\u200f\ufeff]")
-_NEEDS_CARE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_MARKS = r"\x00-\x09\x0b-\x1a\x1c-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
+"""Control characters but for line feed and escape, marks that reorder text, and surrogates, which no output takes."""
+_UNSEEN = re.compile(f"[{_MARKS}]")
+_NEEDS_CARE = re.compile(rf"[\x1b{_MARKS}]")
 
 
 class Palette:
@@ -92,10 +94,9 @@ def wrap(line: str, columns: int) -> list[str]:
     while width_of(line) > columns:
         end, blank = _cut(line, columns)
         end = blank if blank > columns // 3 else max(end, 1)
-        row, line = line[:end].rstrip(" "), line[end:].lstrip(" ")
-        rows.append(colours + row)
-        for sequence in _COLOURS.findall(row):
-            colours = "" if sequence in (RESET, "\x1b[m") else colours + sequence
+        row, line = colours + line[:end].rstrip(" "), line[end:].lstrip(" ")
+        colours = "".join(_COLOURS.findall(row[row.rfind(RESET) + 1 :]))
+        rows.append(row + (RESET if colours else ""))
     return [*rows, colours + line]
 
 

@@ -73,9 +73,10 @@ def running_lines(running: RunningCall, now: float, columns: int, palette: Palet
 
 
 def text_of(content: Sequence[Any]) -> str:
-    """The text of a message or a result; an image is its size."""
-    parts = (part.text if part.type == "text" else f"[{part.mime_type}, {part.bytes} bytes]" for part in content)
-    return "\n".join(parts).strip("\n")
+    """The text of a message or a result; an image is its size. Calls and their results are left out."""
+    parts = (part for part in content if part.type in ("text", "image"))
+    texts = (part.text if part.type == "text" else f"[{part.mime_type}, {part.bytes} bytes]" for part in parts)
+    return "\n".join(texts).strip("\n")
 
 
 def style_of(*, is_error: bool, is_diff: bool) -> dict[str, str]:

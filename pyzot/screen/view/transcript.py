@@ -37,6 +37,8 @@ class Transcript:
         self.columns = columns
         self.waits_for = ""
         """The step of the prompt that takes time: thinking, or a pause before another attempt."""
+        self.hidden = ""
+        """The beginning of the next prompt that the user has not entered and does not see."""
         self.usage: Usage | None = None
         """The last use of a request that measures the conversation."""
         self._palette = palette
@@ -104,7 +106,7 @@ class Transcript:
         return []
 
     def _user_message(self, event: UserMessage) -> list[str]:
-        paint, text = self._palette.paint, tool_calls.text_of(event.content)
+        paint, text = self._palette.paint, tool_calls.text_of(event.content).removeprefix(self.hidden)
         lines = self._palette.clean(f"[{event.extension}] {text}" if event.extension else text).split("\n")
         shown = [paint("bold", "> ") + lines[0], *(f"  {line}" for line in lines[1:PROMPT_LINES])]
         if len(shown) < len(lines):

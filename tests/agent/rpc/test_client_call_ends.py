@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 
-import psutil
 import pytest
 
 from tests.support.callers import text_of
 from tests.support.client_calls import call, records_of_calls, serve_calls
 from tests.support.extension_folder import folder
 from tests.support.faulty_run import PROMPT, program
+from tests.support.lives import is_gone
 from tests.support.rpc_client import serve
 from tests.support.scripted_model import BEGUN, ScriptedModel
 from tests.support.zot_process import wait_until
@@ -26,7 +26,7 @@ def hanging(place):
 
 
 def are_gone(pids):
-    return not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE for pid in pids)
+    return all(map(is_gone, pids))
 
 
 @pytest.mark.parametrize(

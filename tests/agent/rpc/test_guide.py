@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from tests.support.extension_folder import extension
+from tests.support.faulty_run import program
 from tests.support.rpc_client import serve
 from tests.support.scripted_model import ScriptedModel, says
 from wire.rpc.requests import COMMANDS
@@ -23,7 +24,16 @@ REPLIES = [
     says("## Goal…"),
     says("", ("t1", "weather", {"city": "Oslo"})),
     says("It rains."),
+    says("", *[(call, "bash", {"command": "echo publish"}) for call in ("t2", "t3")]),
+    says("Once."),
 ]
+DESK = """
+hello(intercept=["tool_call"])
+send(type="ready")
+for frame in frames():
+    asks = "publish" in frame["tool_args"].get("command", "")
+    send(type="event_intercept_response", id=frame["id"], ask=asks, reason="it publishes" if asks else None)
+"""
 ANYTHING = "…"
 
 
@@ -59,7 +69,7 @@ def test_what_is_shown_is_what_is_said(tmp_path):
             if said.get("command") == "steer":
                 gate.write_text("\n")  # the tool of the prompt has run until now
 
-    made = (str(extension(tmp_path, "commands")),)
+    made = (str(extension(tmp_path, "commands")), str(program(tmp_path, "desk", DESK)))
     served = serve(tmp_path, ScriptedModel(*REPLIES), script, extensions=made, extension_wait=30.0)
     assert served.status == 0
 

@@ -22,7 +22,7 @@ from tests.fuzz.target import Target
 from tests.fuzz.targets.frames import GREETING
 from tests.support.extension_folder import folder as extension_folder
 from wire import events
-from wire.rpc import requests
+from wire.rpc import request_lines, requests
 from wire.rpc.ext_lines import ExtLine
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 TOKEN = "token"
 _ext_line = msgspec.json.Decoder(ExtLine)
-LATE = ("run_command", "reload_ext")
+LATE = ("run_command", "call_tool", "reload_ext")
 """Requests that are answered when they are done."""
 LOCKED_ONE_IN = 8
 """One of this many inputs meets a server with a token."""
@@ -82,6 +82,7 @@ REQUESTS: tuple[dict[str, Any], ...] = (
     {"type": "list_sessions", "id": 13, "all": True},
     {"type": "resume", "id": 15, "session": "0a1b2c3d"},
     {"type": "export", "id": 16, "format": "json"},
+    {"type": "call_tool", "id": 17, "name": "known", "args": {"text": "x"}},
 )
 
 
@@ -277,7 +278,7 @@ def check(data: bytes, output: bytes, status: int, token: str) -> None:
     """Each line with content is answered once, in order but for commands, and an `ext` line at most once, by a refusal;
     each prompt that was begun ends once, and its records lie together; the status is one of those in docs/rpc.md."""
     lines = [line for line in data.split(b"\n") if line.strip()]
-    asked = [requests.decode(line) for line in lines]
+    asked = [request_lines.decode(line) for line in lines]
     is_let_in = not token or not asked or (isinstance(asked[0], requests.Hello) and asked[0].token == token)
     assert status == (0 if is_let_in else 1), f"status {status}"
     assert output.endswith(b"\n") or not output
@@ -335,7 +336,7 @@ def _has_begun(answer: Said) -> bool:
 
 
 def _name_and_id(request: Any) -> tuple[str, str]:
-    name = request.command if isinstance(request, requests.Refusal) else str(request.__struct_config__.tag)
+    name = request.command if isinstance(request, request_lines.Refusal) else str(request.__struct_config__.tag)
     return name, _text(request.id)
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wire.rpc import requests
-from wire.rpc.requests import COMMANDS, Refusal, decode
+from wire.rpc.request_lines import Refusal, decode
+from wire.rpc.requests import COMMANDS
 from wire.rpc.responses import Response, encode
 
 JSON = st.recursive(
