@@ -51,8 +51,16 @@ class Terminal:
     def resize(self, width: int, height: int) -> None:
         self._run("resize-window", "-x", str(width), "-y", str(height))
 
-    def screen(self) -> str:
-        return self._run("capture-pane", "-p").rstrip()
+    def paste(self, text: str) -> None:
+        """Pastes a text at once, as a terminal does from the clipboard."""
+        buffer = self._folder / "pasted"
+        buffer.write_text(text)
+        self._run("load-buffer", str(buffer))
+        self._run("paste-buffer", "-p", "-r")
+
+    def screen(self, *flags: str) -> str:
+        """The visible lines; with `-e` coloured, with `-S -` also those that have scrolled out."""
+        return self._run("capture-pane", "-p", *flags).rstrip()
 
     def wait_for(self, pattern: str) -> str:
         """The screen, once it matches."""
@@ -83,11 +91,11 @@ class Terminal:
 
 
 @contextmanager
-def open_terminal(zot: Zot) -> Iterator[Terminal]:
+def open_terminal(zot: Zot, width: int = 80, height: int = 24) -> Iterator[Terminal]:
     """A terminal whose shell is ready. Skips the test where there is no tmux."""
     if shutil.which("tmux") is None:
         pytest.skip("no tmux on this machine: the screen is not looked at")
-    terminal = Terminal(zot)
+    terminal = Terminal(zot, width, height)
     try:
         terminal.wait_for(r"^ready>$")
         yield terminal

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import suppress
 
 import pytest
 
-from pyzot import AsyncRuntime, PermissionAnswered, PermissionAsked, Runtime
+from pyzot import AsyncRuntime, ClosedError, PermissionAnswered, PermissionAsked, Runtime
 from pyzot.in_program.permissions import REASON_LENGTH
 from tests.support.messages_server import tool_reply
 from tests.support.patience import PATIENCE_S
@@ -228,8 +229,8 @@ def test_a_coroutine_is_cancelled_with_its_question(model, options, asking):
             await asyncio.wait_for(asked.wait(), PATIENCE_S)
             await zot.close()
             await asyncio.wait_for(cancelled.wait(), PATIENCE_S)
-            with pytest.raises(Exception, match="closed"):
-                await run
+            with suppress(ClosedError):  # the abort may be quicker than the end
+                assert (await run).status == "interrupted"
 
     model.add(tool_reply([OSLO]), tool_reply([OSLO]))
     asyncio.run(main())
