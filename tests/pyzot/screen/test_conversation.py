@@ -140,7 +140,7 @@ def test_an_engine_that_dies_three_times_at_once_is_given_up(converse):
 
     status, lines = play(converse(), steps)
     assert status == 1
-    assert lines[-1].startswith("it has ended 3 times soon after its start")
+    assert any(line.startswith("it has ended 3 times soon after its start") for line in lines)
 
 
 @pytest.mark.parametrize("behaviour", ["garbage", "other_version", "no_version"])
