@@ -32,7 +32,7 @@ EXTENSIONS = 50
 
 @dataclass(frozen=True)
 class Row:
-    """A flood. `extensions` are functions of `tests/children/showing.py`, `lines` are entered before the first key,
+    """A flood. `extensions` are functions of `tests/children/flooder.py`, `lines` are entered before the first key,
     `again` is entered whenever the input is emptied, and the keys are spread over `starts` starts of the screen."""
 
     name: str
@@ -129,7 +129,7 @@ def _extension(shop: Workshop, name: str, kind: str) -> Path:
     folder = shop.folder / "extensions" / f"{name}-{kind}"
     if not folder.exists():
         folder.mkdir(parents=True)
-        program, *args = shop.python(CHILDREN / "showing.py", name, kind, "begin")
+        program, *args = shop.python(CHILDREN / "flooder.py", name, kind, "begin")
         (folder / "extension.json").write_text(json.dumps({"name": name, "exec": program, "args": args}))
     return folder
 

@@ -52,7 +52,7 @@ class PtyProgram:
             data = data[os.write(self.fd, data) :]
 
     def read(self) -> bytes:
-        """What the program has written; waits for it. Raises `RuntimeError` if the program has ended."""
+        """Waits for output of the program and returns it. Raises `RuntimeError` if the program has ended."""
         try:
             return os.read(self.fd, READ)
         except OSError as error:

@@ -60,9 +60,9 @@ class Conversation:
         try:
             await self._start()
             while not scene.is_over:
-                if self.queue:
+                if self.queue and scene.engine.is_up:
                     await self._carry_out(self.queue.popleft())
-                elif self._ends_when_done and not self._beside:
+                elif self._ends_when_done and not (self.queue or self._beside):
                     break
                 else:
                     scene.changed.clear()
@@ -91,6 +91,7 @@ class Conversation:
             scene.say("error", f"✗ {error}")
             scene.leave(max(1, getattr(error, "exit_status", 1)))
             return
+        scene.changed.set()
         if scene.state is not None and scene.state.provider == "none":
             scene.say("yellow", "no key for a model: zot login asks for one; commands of extensions need none")
         if not scene.engine.has_died:
@@ -103,7 +104,7 @@ class Conversation:
         scene = self.scene
         scene.panels.clear()
         scene.notes.clear()
-        scene.view.show(scene.transcript.end())
+        scene.view.show(scene.transcript.end(has_died=True))
         scene.say("error", f"✗ {error}")
         if scene.engine.quick_deaths >= STARTS:
             scene.say("error", f"it has ended {STARTS} times soon after its start; zot -c continues the session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import deque
 
 from ..async_runtime import AsyncRuntime
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
     from typing import Any
 
+    from ..answers import SessionFile
     from ..events import AnyEvent, PermissionAsked
 
 DRAIN_S = 30.0
@@ -46,8 +48,8 @@ class Engine:
         """Gets the reason of each unasked end."""
         self.runtime: AsyncRuntime | None = None
         """The engine; None before its start and after its end."""
-        self.session = ""
-        """The id of the session that a new engine continues; "" for a new one."""
+        self.session: SessionFile | None = None
+        """The session that a new engine continues; None before the state is known, and without one."""
         self.quick_deaths = 0
         """Number of engines in a row that died soon after their start."""
         self.has_died = False
@@ -64,10 +66,11 @@ class Engine:
         options = dict(self._options)
         if options.get("resume") == "":  # chosen on the screen
             del options["resume"]
-        if self.session:
+        if self.session is not None:
             for name in _OF_SESSION:
                 options.pop(name, None)
-            options["resume"] = self.session
+            if os.path.exists(self.session.path):  # from the first message on
+                options["resume"] = self.session.id
         if not options.get("no_session"):
             options["save_session"] = True
         self._started = self._loop.time()
@@ -79,6 +82,11 @@ class Engine:
         await runtime
         self.runtime = runtime
         return runtime
+
+    @property
+    def is_up(self) -> bool:
+        """Whether an engine runs, and has not ended in this moment."""
+        return self.runtime is not None and self.runtime._client.end is None
 
     async def close(self) -> None:
         """Ends the engine and its extensions."""

@@ -53,7 +53,7 @@ class LookingBack:
         except ZotError as error:
             its.say("error", f"✗ {error}")
             return
-        where = f" in the new session {its.engine.session}" if its.engine.session else ""
+        where = f" in the new session {its.engine.session.id}" if its.engine.session else ""
         its.say("dim", f"before the last prompt again{where}; what tools did to files stays done")
         its.view.suggest(text)
 

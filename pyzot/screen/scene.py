@@ -112,8 +112,7 @@ class Scene:
         """Asks for the state, the commands and the skills."""
         runtime = self.runtime
         self.state = await runtime.state()
-        if self.state.session is not None:
-            self.engine.session = self.state.session.id
+        self.engine.session = self.state.session
         self.commands.update(await runtime.commands(), await runtime.skills())
         if not self.state.starting:
             self.has_started.set()

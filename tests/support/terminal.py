@@ -86,6 +86,11 @@ class Terminal:
         flags = self._run("display-message", "-p", "#{alternate_on} #{cursor_flag}")
         return (self._folder / f"modes{self._asked}").read_text() + flags
 
+    def close_pane(self) -> None:
+        """Takes the terminal away from the shell and its programs, as a closed window does."""
+        self._run("new-window", "-d", "exec sh")
+        self._run("kill-pane", "-t", ":0.0")
+
     def close(self) -> None:
         self._run("kill-server")
 

@@ -92,11 +92,16 @@ class Transcript:
             lines.append(paint("dim", fit(f"… {step} {duration(now - self._since)}", columns)))
         return lines[-rows:] if rows > 0 else []
 
-    def end(self) -> list[str]:
-        """Ends what is unfinished: the prompt is over, or the engine has gone."""
-        self._running.clear()
+    def end(self, *, has_died: bool = False) -> list[str]:
+        """Ends what is unfinished: the prompt is over, or the engine has died, and with it the calls of the user."""
+        lines = self._end_text()
         self.waits_for = ""
-        return self._end_text()
+        for id_, running in list(self._running.items()):
+            if has_died or running.call.origin != "client":
+                del self._running[id_]
+                head = fit(tool_calls.headline(running.call, self._palette), self.columns)
+                lines += [head, self._palette.paint("yellow", "  ✗ it has not finished"), ""]
+        return lines
 
     def unfold(self) -> list[str]:
         """The lines that were folded last; none if they were shown already."""

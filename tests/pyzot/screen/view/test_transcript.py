@@ -114,7 +114,7 @@ def test_a_prompt_that_is_aborted_in_mid_call(transcript):
 def test_the_engine_goes_in_mid_reply(transcript):
     take(transcript, ev.TurnStart(1), ev.TextDelta("half"), CALL)
     take(transcript, ev.TextDelta("more"))
-    assert transcript.end() == ["more", ""]
+    assert transcript.end() == ["more", "", "● bash make", "  ✗ it has not finished", ""]
     assert transcript.end() == transcript.live(5) == []
 
 

@@ -16,7 +16,7 @@ LONGEST_SHOWN = 4 * 1024 * 1024 - 4096
 LONGEST_RESULT = 6 * 1024 * 1024 - 4096
 
 
-class Showing:
+class Flooder:
     def __init__(self, name):
         self.name = name
         self.partial = b""
@@ -148,9 +148,9 @@ def long_displays(child):
 
 
 if __name__ == "__main__":
-    showing = Showing(sys.argv[1])
+    flooder = Flooder(sys.argv[1])
     try:
-        showing.serve(sys.argv[3:] == ["begin"])
-        globals()[sys.argv[2]](showing)
+        flooder.serve(sys.argv[3:] == ["begin"])
+        globals()[sys.argv[2]](flooder)
     except BrokenPipeError:
         sys.exit()
