@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from ..connection.command_line import default_program
 from ..connection.requests import absolute
+from .commands import Line
+from .looking_back import LookingBack
+from .scene import Scene
 from .view.figures import count, dollars, tokens
 from .view.text import fit
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from typing import Any
-
-    from .commands import Line
-    from .looking_back import LookingBack
-    from .scene import Scene
 
 FORMATS = {".html": "html", ".htm": "html", ".json": "json", ".zotsession": "zotsession"}
 KEYS = (

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..answers import CommandInfo, SkillInfo
+from ..answers import CommandInfo, SkillInfo
 
 _HEAD = re.compile(r"/([\w-](?:[^\s/]*[\w-])?)(?:\s+(.*))?\Z", re.DOTALL)
 PREFIX = "zot:"

@@ -14,12 +14,9 @@ from .engine import STARTS
 from .looking_back import LookingBack
 from .questions import HOW
 from .records import Records
+from .scene import Scene
 from .view.figures import count, duration, local_time
 from .view.tool_calls import text_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from .scene import Scene
 
 SHELL_CONTEXT = 20_000
 """Characters of the output of a `!command` that the model gets with the next prompt."""
@@ -41,7 +38,7 @@ class Conversation:
         """The lines that wait, the next one first."""
         self._records = Records(scene)
         scene.engine.on_event = self._records.take
-        scene.engine.on_stderr = self._records.line
+        scene.engine.on_stderr = lambda line: scene.say("dim", line.removeprefix("zot: "))
         scene.engine.on_death = self._on_death
         self._loop = asyncio.get_running_loop()
         self._ends_when_done = False
@@ -211,7 +208,6 @@ class Conversation:
                 if isinstance(event, CompactDone):
                     self.looking_back.compacted(event)
                 if event.prompt:
-                    self._records.note(event)
                     scene.view.show(scene.transcript.take(event))
                     scene.view.change()
         finally:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
+from ..answers import SessionFile
 from ..async_runtime import AsyncRuntime
 from ..errors import RuntimeDied, ZotError
+from ..events import AnyEvent, PermissionAsked
 from ..flags import RUN
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
-    from typing import Any
-
-    from ..answers import SessionFile
-    from ..events import AnyEvent, PermissionAsked
 
 DRAIN_S = 30.0
 """Seconds that the running prompt has to end after the screen was killed."""
@@ -79,6 +75,7 @@ class Engine:
             on_event=self._put, on_stderr=self._put, permission=self._permission,
         )  # fmt: skip
         self._watch(runtime)
+        runtime._client.send("hello", quiet=True)
         await runtime
         self.runtime = runtime
         return runtime

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from ..errors import ZotError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..events import CompactDone
-    from .scene import Scene
+from ..events import CompactDone
+from .scene import Scene
 
 
 class LookingBack:

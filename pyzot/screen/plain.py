@@ -7,15 +7,12 @@ import shutil
 import sys
 import threading
 import time
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .conversation import Conversation
 from .scene import Scene
 from .view.text import Palette
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
 
 PROMPT = "> "
 

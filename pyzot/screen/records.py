@@ -1,13 +1,10 @@
-"""Records and lines of the engine that belong to no prompt: notes, panels, and notices about extensions."""
+"""Records of the engine that belong to no prompt: notes, panels, and notices about extensions."""
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
-
 from ..events import (
+    AnyEvent,
     ClearNotes,
-    Error,
     ExtDisplay,
     ExtensionNotice,
     ExtInsert,
@@ -17,18 +14,8 @@ from ..events import (
     PanelRender,
     Session,
 )
+from .scene import Scene
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..events import AnyEvent
-    from .scene import Scene
-
-ECHO_S = 0.15
-"""Seconds that a line on stderr waits for a record that says the same."""
-TOLD = 100
-"""Lines of records that are compared with those on stderr."""
-COMPARED = 1400
-"""Characters of a line that are compared: the engine cuts longer ones on stderr."""
 NEW_COMMANDS = frozenset({"started", "restarted", "reloaded", "failed", "exited"})
 """Notices after which an extension may have other commands."""
 
@@ -38,14 +25,12 @@ class Records:
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._told: deque[str] = deque(maxlen=TOLD)
 
     def take(self, event: AnyEvent) -> None:
         """Shows a record."""
         its = self._scene
         match event:
             case ExtNotify(extension, level, message):
-                self._tell(f"[{extension}] {level}: {message}")
                 its.notes.add(extension, level, message)
                 its.view.announce(its.notes.lines(its.transcript.columns, 1)[-1:])
             case ClearNotes(extension):
@@ -67,30 +52,5 @@ class Records:
                 if isinstance(event, ExtensionNotice) and event.event in NEW_COMMANDS:
                     its.extensions.add(event.extension)
                     its.refresh_soon()
-                self.note(event)
                 its.view.show(its.transcript.take(event))
         its.view.change()
-
-    def note(self, event: AnyEvent) -> None:
-        """Remembers what a record says, for `line`."""
-        if isinstance(event, Error):
-            self._tell(*event.message.split("\n"))
-        elif isinstance(event, ExtensionNotice):
-            self._tell(f"{event.extension} {event.message}", f"extension {event.extension}: {event.message}")
-
-    def _tell(self, *lines: str) -> None:
-        self._told.extend(map(_beginning, lines))
-
-    def line(self, line: str) -> None:
-        """Shows a line on stderr, unless a record says the same, which may come a little later."""
-        text = line.removeprefix("zot: ").strip()
-
-        def show() -> None:
-            if _beginning(text) not in self._told:
-                self._scene.say("dim", text)
-
-        asyncio.get_running_loop().call_later(ECHO_S, show)
-
-
-def _beginning(line: str) -> str:
-    return " ".join(line[: 4 * COMPARED].split())[:COMPARED]

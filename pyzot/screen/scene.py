@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol
 
+from ..answers import State
+from ..async_runtime import AsyncRuntime
 from ..errors import RuntimeDied, ZotError
 from .commands import Commands
 from .engine import Engine
@@ -13,17 +16,8 @@ from .questions import Questions, question_rows
 from .view.figures import count, dollars, joined, tokens
 from .view.notes import Notes
 from .view.panels import PanelStack
-from .view.text import fit
+from .view.text import Palette, fit
 from .view.transcript import Transcript
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from typing import Any
-
-    from ..answers import State
-    from ..async_runtime import AsyncRuntime
-    from .view.text import Palette
 
 
 class View(Protocol):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+
+from prompt_toolkit.completion import CompleteEvent
+
+Choices = Callable[[str], Sequence[tuple[str, str]]]
+
 import re
 
 from prompt_toolkit.completion import Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from prompt_toolkit.completion import CompleteEvent
-
-    Choices = Callable[[str], Sequence[tuple[str, str]]]
 
 _PATH = re.compile(r"(?:^|\s)@(?:\"([^\"\n]*)|([^\s\"]*))$")
 _COMMAND = re.compile(r"/[^\s/]*$")

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Callable
 
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import ThreadedCompleter
+from prompt_toolkit.completion import Completer, ThreadedCompleter
 from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import History
 from prompt_toolkit.layout.containers import ConditionalContainer, HSplit, Window
 from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
 from prompt_toolkit.layout.dimension import Dimension
 from prompt_toolkit.widgets import SearchToolbar
 
 from ..view.text import fit
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from prompt_toolkit.completion import Completer
-    from prompt_toolkit.formatted_text import StyleAndTextTuples
-    from prompt_toolkit.history import History
 
 LONG_PASTE = 20
 """Lines. A longer paste stands in the input as one mark, and is put in its place when the line is entered; so does one

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from prompt_toolkit.filters import Condition, Filter, is_searching
-from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from prompt_toolkit.key_binding import KeyPressEvent
-
-    from ..conversation import Conversation
-    from .input import InputArea
+from ..conversation import Conversation
+from .input import InputArea
 
 TO_PANEL: dict[Keys | str, str] = {
     Keys.Up: "up",

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 
+from prompt_toolkit.application import Application
 from prompt_toolkit.output.vt100 import Vt100_Output
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from prompt_toolkit.application import Application
 
 
 class FrameOutput(Vt100_Output):

@@ -7,6 +7,8 @@ import os
 import signal
 import time
 from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.application.run_in_terminal import in_terminal
@@ -26,11 +28,6 @@ from .history import UserHistory
 from .input import InputArea
 from .keys import key_bindings
 from .output import FrameOutput, print_above
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
 
 FRAME_S = 0.04
 """Seconds between two frames that no key asks for."""

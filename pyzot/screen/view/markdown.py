@@ -5,11 +5,7 @@ from __future__ import annotations
 import io
 import re
 
-from .text import width_of, wrap
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from .text import Palette
+from .text import Palette, width_of, wrap
 
 LONGEST = 8 * 1024
 """Characters. A longer block is drawn as plain text: Markdown could take too long."""

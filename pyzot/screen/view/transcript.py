@@ -5,18 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from ...events import AnyEvent, ToolResult, Usage, UserMessage
 from ...record import UnknownEvent
 from . import markdown, tool_calls
 from .figures import duration, summary
 from .text import Palette, fit, wrap
 from .tool_calls import RunningCall
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from ...events import AnyEvent, ToolResult, Usage, UserMessage
 
 PROMPT_LINES = 30
 """Lines of a prompt that are shown; the others are folded."""
