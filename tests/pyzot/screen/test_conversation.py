@@ -271,5 +271,6 @@ def test_after_a_compaction_by_the_user_no_prompt_is_edited(converse):
         conversation.edit_last()
         await conversation.looking_back.edit_last()
         assert view.suggested == []
+        assert not any(line.startswith("✗") for line in view.lines)
 
     play(converse(), steps)
