@@ -150,18 +150,7 @@ async def _exit(scene: Scene, _rest: str) -> None:
 
 
 _DEEDS: dict[str, Callable[[Scene, str], Awaitable[None]]] = {
-    "help": _help,
-    "model": _model,
-    "compact": _compact,
-    "clear": _clear,
-    "resume": _resume,
-    "fork": _fork,
-    "export": _export,
-    "cost": _cost,
-    "tools": _tools,
-    "ext": _ext,
-    "reload-ext": _reload_ext,
-    "top": _top,
-    "trust": _trust,
-    "exit": _exit,
-}
+    "help": _help, "model": _model, "compact": _compact, "clear": _clear, "resume": _resume, "fork": _fork,
+    "export": _export, "cost": _cost, "tools": _tools, "ext": _ext, "reload-ext": _reload_ext, "top": _top,
+    "trust": _trust, "exit": _exit,
+}  # fmt: skip

@@ -151,7 +151,7 @@ class Conversation:
     def edit_last(self) -> None:
         """Brings the last prompt back into the input, if nothing runs or waits."""
         if not (self.is_busy or self.queue):
-            self.scene.begin(self.looking_back.edit_last())
+            self.scene.begin(self.scene.attempt(self.looking_back.edit_last()))
 
     @property
     def is_busy(self) -> bool:
@@ -161,26 +161,16 @@ class Conversation:
     async def _carry_out_beside(self, line: Line) -> None:
         begun = (line, self.scene.clock())
         self._beside.append(begun)
-        await self._attempt(line)
+        await self.scene.attempt(self._obey(line))
         self._beside.remove(begun)
         self.scene.changed.set()
 
     async def _carry_out(self, line: Line) -> None:
         """Carries out a line of the queue."""
         self._began = self.scene.clock()
-        await self._attempt(line)
-        self._began = 0.0
-
-    async def _attempt(self, line: Line) -> None:
         self.scene.view.change()
-        try:
-            await self._obey(line)
-        except RuntimeDied:
-            self.scene.engine.notice_end()
-        except (ZotError, OSError, ValueError) as error:  # a ValueError: a file is no image
-            self.scene.say("error", f"✗ {error}")
-        finally:
-            self.scene.view.change()
+        await self.scene.attempt(self._obey(line))
+        self._began = 0.0
 
     async def _obey(self, line: Line) -> None:
         if line.kind is Kind.UNKNOWN:  # an extension that was still starting may have it
@@ -280,11 +270,6 @@ class Conversation:
             *(f"… {line.text} {duration(took)}" for line, took in slow),
             *(f"waits: {line.text}" for line in self.queue),
         ]
-
-    @property
-    def has_times(self) -> bool:
-        """Whether times are shown, which change by themselves."""
-        return self.is_busy or bool(self._beside)
 
     def arguments_of(self, command: str) -> list[tuple[str, str]]:
         """The arguments that a command may get, with descriptions. It waits: for the thread of the completion."""

@@ -100,8 +100,4 @@ class PlainScreen:
 
 def serve(options: Mapping[str, Any], *, first: str = "") -> int:
     """Converses in plain lines. Returns the exit status."""
-
-    async def run() -> int:
-        return await PlainScreen(options, first=first).run()
-
-    return asyncio.run(run())
+    return asyncio.run(PlainScreen(options, first=first).run())

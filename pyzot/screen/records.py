@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from ..events import (
-    AnyEvent,
-    ClearNotes,
-    ExtDisplay,
-    ExtensionNotice,
-    ExtInsert,
-    ExtNotify,
-    PanelClose,
-    PanelOpen,
-    PanelRender,
-    Session,
-)
+from .. import events
 from .scene import Scene
 
 NEW_COMMANDS = frozenset({"started", "restarted", "reloaded", "failed", "exited"})
@@ -26,30 +15,30 @@ class Records:
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
 
-    def take(self, event: AnyEvent) -> None:
+    def take(self, event: events.AnyEvent) -> None:
         """Shows a record."""
         its = self._scene
         match event:
-            case ExtNotify(extension, level, message):
+            case events.ExtNotify(extension, level, message):
                 its.notes.add(extension, level, message)
                 its.view.announce(its.notes.lines(its.transcript.columns, 1)[-1:])
-            case ClearNotes(extension):
+            case events.ClearNotes(extension):
                 its.notes.take_back(extension)
-            case PanelOpen():
+            case events.PanelOpen():
                 its.panels.open(event)
                 its.view.announce(its.panels.rows(its.transcript.columns, len(event.lines) + 10))
-            case PanelRender():
+            case events.PanelRender():
                 its.panels.draw(event)
-            case PanelClose(extension, panel_id):
+            case events.PanelClose(extension, panel_id):
                 if (panel := its.panels.close(extension, panel_id)) is not None:
                     its.say("dim", f"the panel {panel.title or panel.id} of {panel.extension} has closed")
-            case ExtDisplay() | ExtInsert():
+            case events.ExtDisplay() | events.ExtInsert():
                 return  # the outcome of the command says the same
-            case Session():
+            case events.Session():
                 its.extensions.update(event.extensions)
                 its.refresh_soon()
             case _:
-                if isinstance(event, ExtensionNotice) and event.event in NEW_COMMANDS:
+                if isinstance(event, events.ExtensionNotice) and event.event in NEW_COMMANDS:
                     its.extensions.add(event.extension)
                     its.refresh_soon()
                 its.view.show(its.transcript.take(event))

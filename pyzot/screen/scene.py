@@ -86,7 +86,7 @@ class Scene:
     def runtime(self) -> AsyncRuntime:
         """The engine. Raises `ZotError` if none runs."""
         if self.engine.runtime is None:
-            raise RuntimeDied(1, ["it starts again; try once more"])
+            raise ZotError("the engine is starting; try again in a moment")
         return self.engine.runtime
 
     def begin(self, work: Awaitable[None]) -> None:
@@ -101,6 +101,16 @@ class Scene:
         task = asyncio.get_running_loop().create_task(run())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def attempt(self, work: Awaitable[None]) -> None:
+        """Does something, and says why it failed."""
+        try:
+            await work
+        except RuntimeDied:
+            self.engine.notice_end()
+        except (ZotError, OSError, ValueError) as error:  # a ValueError: a file is no image
+            self.say("error", f"✗ {error}")
+        self.view.change()
 
     async def refresh(self) -> None:
         """Asks for the state, the commands and the skills."""

@@ -87,7 +87,9 @@ for line in sys.stdin:
     frame = json.loads(line)
     kind = frame["type"]
     if kind == "command_invoked":
-        send(type="command_response", id=frame["id"], **carry_out(frame["name"][len(PREFIX) :], frame.get("args") or ""))
+        send(
+            type="command_response", id=frame["id"], **carry_out(frame["name"][len(PREFIX) :], frame.get("args") or "")
+        )
     elif kind == "tool_call":
         send(type="tool_result", id=frame["id"], content=[{"type": "text", "text": f"{EVIL}result"}])
     elif kind == "event_intercept":

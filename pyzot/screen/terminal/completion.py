@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
-from prompt_toolkit.completion import CompleteEvent
-
-Choices = Callable[[str], Sequence[tuple[str, str]]]
-
-import re
-
-from prompt_toolkit.completion import Completer, Completion, PathCompleter
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
 
+Choices = Callable[[str], Sequence[tuple[str, str]]]
 _PATH = re.compile(r"(?:^|\s)@(?:\"([^\"\n]*)|([^\s\"]*))$")
 _COMMAND = re.compile(r"/[^\s/]*$")
 _ARGUMENT = re.compile(r"(/[^\s/]+)\s+([^\s@]\S*|)$")

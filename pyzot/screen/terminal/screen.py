@@ -63,6 +63,7 @@ class TerminalScreen:
     async def run(self) -> int:
         """Shows the screen until the user leaves. Returns the exit status."""
         loop = asyncio.get_running_loop()
+        loop.run_in_executor(None, markdown.prepare)  # the first reply must not wait for it
         scene = self.scene = Scene(self._options, self, clock=time.monotonic, columns=self._columns)
         self.conversation = Conversation(scene)
         completer = InputCompleter(scene.commands.list, self.conversation.arguments_of, scene.cwd)
@@ -183,7 +184,7 @@ class TerminalScreen:
     def _tick(self) -> None:
         """Draws again while a time is shown."""
         if not self.scene.is_over:
-            if self.conversation.has_times:
+            if self.conversation.activity != "ready" or self.conversation.waiting():
                 self._schedule()
             asyncio.get_running_loop().call_later(CLOCK_S, self._tick)
 
@@ -263,13 +264,4 @@ class TerminalScreen:
 
 def serve(options: Mapping[str, Any], *, first: str = "") -> int:
     """Shows the screen on the terminal of this process. Returns the exit status."""
-
-    async def run() -> int:
-        screen = TerminalScreen(options, first=first)
-        warm_up = asyncio.get_running_loop().run_in_executor(None, markdown.prepare)
-        try:
-            return await screen.run()
-        finally:
-            await warm_up
-
-    return asyncio.run(run())
+    return asyncio.run(TerminalScreen(options, first=first).run())
