@@ -104,7 +104,7 @@ def test_completion_several_lines_and_history(driven):
     terminal.keys("C-c")
     terminal.wait_for(r"^zot>\Z")
     terminal.type("/h")
-    terminal.wait_for(r"^  /hush +Says nothing\.$")
+    terminal.wait_for(r"^ +/hush +Says nothing\. *$")
     terminal.keys("Escape", "C-c")
     terminal.wait_for(r"^zot>\Z")
     terminal.keys("C-d")
