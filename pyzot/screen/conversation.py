@@ -88,7 +88,7 @@ class Conversation:
             scene.windows = {model.id: model.context_window for model in await runtime.list_models()}
             await scene.refresh()
         except (ZotError, OSError, TypeError) as error:
-            scene.say("error", f"✗ {error}")
+            self._records.end(error)
             scene.leave(max(1, getattr(error, "exit_status", 1)))
             return
         scene.changed.set()
@@ -105,7 +105,7 @@ class Conversation:
         scene.panels.clear()
         scene.notes.clear()
         scene.view.show(scene.transcript.end(has_died=True))
-        scene.say("error", f"✗ {error}")
+        self._records.end(error)
         if scene.engine.quick_deaths >= STARTS:
             scene.say("error", f"it has ended {STARTS} times soon after its start; zot -c continues the session")
             scene.leave(1)

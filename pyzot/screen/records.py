@@ -17,6 +17,7 @@ from ..events import (
     PanelRender,
     Session,
 )
+from .view.text import Palette
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,21 +77,34 @@ class Records:
         if isinstance(event, Error):
             self._tell(*event.message.split("\n"))
         elif isinstance(event, ExtensionNotice):
-            self._tell(f"{event.extension} {event.message}", f"extension {event.extension}: {event.message}")
+            name, text = event.extension, event.message
+            self._tell(text, f"{name} {text}", f"extension {name}: {text}")
+
+    def end(self, error: Exception) -> None:
+        """Shows why an engine has ended, without those of its lines on stderr that are shown."""
+        reason, *lines = str(error).split("\n")
+        self._scene.say("error", "\n".join([f"✗ {reason}", *filter(self._is_new, lines)]))
 
     def _tell(self, *lines: str) -> None:
-        self._told.extend(map(_beginning, lines))
+        self._told.extend(filter(None, map(_letters, lines)))
+
+    def _is_new(self, line: str) -> bool:
+        """Whether the line does not end as one that was shown; from now on it was."""
+        is_new = not _letters(line).endswith(tuple(self._told))
+        self._tell(line)
+        return is_new
 
     def line(self, line: str) -> None:
         """Shows a line on stderr, unless a record says the same, which may come a little later."""
-        text = line.removeprefix("zot: ").strip()
 
         def show() -> None:
-            if _beginning(text) not in self._told:
-                self._scene.say("dim", text)
+            if self._is_new(line):
+                self._scene.say("dim", line.removeprefix("zot: ").strip())
 
         asyncio.get_running_loop().call_later(ECHO_S, show)
 
 
-def _beginning(line: str) -> str:
-    return " ".join(line[: 4 * COMPARED].split())[:COMPARED]
+def _letters(line: str) -> str:
+    """The letters and digits at the beginning of a line: stderr has no colours and no control characters."""
+    plain = Palette(has_colours=False).clean(line[: 4 * COMPARED]).removeprefix("zot: ")
+    return "".join(filter(str.isalnum, plain))[:COMPARED]
