@@ -110,7 +110,10 @@ class Commands:
             return self.read(f"/{name}").kind is kind
 
         own = [
-            (f"/{each.name if is_read(each.name, Kind.BUILT_IN) else PREFIX + each.name}", each.description)
+            (
+                f"/{each.name if is_read(each.name, Kind.BUILT_IN) else PREFIX + each.name}",
+                f"{each.arguments} {each.description}".strip(),
+            )
             for each in BUILT_INS.values()
         ]
         of_extensions = [
