@@ -37,7 +37,9 @@ class InputArea:
 
     def __init__(self, history: History, completer: Completer, *, prompt: Callable[[], str]) -> None:
         self.buffer = Buffer(
-            history=history, completer=ThreadedCompleter(completer), complete_while_typing=True, multiline=True,
+            history=history, completer=ThreadedCompleter(completer), multiline=True,
+            # Elsewhere a menu in the making would take the next Up or Escape.
+            complete_while_typing=Condition(lambda: self.buffer.text[:1] == "/" or "@" in self.buffer.text),
         )  # fmt: skip
         self._prompt = prompt
         self._pastes: dict[str, str] = {}
