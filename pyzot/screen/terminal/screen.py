@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
+import termios
 import time
 from collections import deque
+from contextlib import asynccontextmanager
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.application.run_in_terminal import in_terminal
@@ -29,7 +32,7 @@ from .output import FrameOutput, print_above
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
     from typing import Any
 
 FRAME_S = 0.04
@@ -48,6 +51,7 @@ class TerminalScreen:
     def __init__(self, options: Mapping[str, Any], *, first: str = "") -> None:
         self.palette = Palette(has_colours=not os.environ.get("NO_COLOR"))
         self.output = FrameOutput.on_stdout()
+        self._modes = termios.tcgetattr(sys.stdin)
         self._options = options
         self._first = first
         self._lines: deque[str] = deque()
@@ -73,7 +77,7 @@ class TerminalScreen:
         self.input.put(self._first)
         above = Window(FormattedTextControl(lambda: self._above), height=self._above_height, wrap_lines=False)
         status = Window(FormattedTextControl(self._status), height=1, style="fg:ansibrightblack")
-        self.show([self.palette.paint("dim", "/help lists the commands and keys, Ctrl-D leaves")])
+        scene.say("dim", "/help lists the commands and keys, Ctrl-D leaves")
         deeds = {
             Keys.ControlM: self._enter, Keys.Escape: self._escape, Keys.ControlC: self._interrupt,
             Keys.SIGINT: self._interrupt, Keys.ControlO: self._show_folded, Keys.ControlZ: self._suspend,
@@ -92,6 +96,7 @@ class TerminalScreen:
         def begin() -> None:
             nonlocal work
             work = loop.create_task(self.conversation.run())
+            work.add_done_callback(lambda _work: self.leave())  # also if it fails
             loop.call_later(CLOCK_S, self._tick)
 
         try:
@@ -130,11 +135,19 @@ class TerminalScreen:
             self._schedule()
 
     async def run_outside(self, command: Sequence[str]) -> int:
+        async with self._outside():
+            process = await asyncio.create_subprocess_exec(*command, cwd=self.scene.cwd)
+            return await process.wait()
+
+    @asynccontextmanager
+    async def _outside(self) -> AsyncIterator[None]:
+        """The terminal is as it was before the screen, for others."""
         self._is_outside = True
         try:
             async with in_terminal():
-                process = await asyncio.create_subprocess_exec(*command, cwd=self.scene.cwd)
-                return await process.wait()
+                termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._modes)
+                self._print_rest()
+                yield
         finally:
             self._is_outside = False
             self._schedule()
@@ -234,7 +247,7 @@ class TerminalScreen:
         if buffer.complete_state is not None:
             buffer.cancel_completion()
         elif self.conversation.abort():
-            return
+            self._last_escape = 0.0
         elif is_second and not buffer.text:
             self._last_escape = 0.0
             self.conversation.edit_last()
@@ -250,11 +263,8 @@ class TerminalScreen:
         """Stops this process until it is continued; the engine goes on."""
 
         async def stop() -> None:
-            self._is_outside = True
-            async with in_terminal():
+            async with self._outside():
                 os.kill(os.getpid(), signal.SIGSTOP)
-            self._is_outside = False
-            self._schedule()
 
         if not self._is_outside:
             self.app.create_background_task(stop())
