@@ -6,9 +6,8 @@ import asyncio
 
 import pytest
 
+from pyzot.answers import CommandInfo
 from pyzot.screen.commands import Kind
-
-DEAD_ONE_IS_NOT_CLOSED = "ignore::pytest.PytestUnraisableExceptionWarning"
 
 
 def play(begun, steps):
@@ -112,7 +111,6 @@ def test_a_refusal_is_shown_and_the_next_line_is_carried_out(converse, line, sho
     assert play(converse(), steps)[0] == 0
 
 
-@pytest.mark.filterwarnings(DEAD_ONE_IS_NOT_CLOSED)
 def test_an_engine_that_dies_in_mid_prompt_is_started_again(converse):
     async def steps(conversation, view):
         first = conversation.scene.runtime.pid
@@ -128,7 +126,6 @@ def test_an_engine_that_dies_in_mid_prompt_is_started_again(converse):
     assert any(line.startswith("✗ ") and "3" in line for line in lines)
 
 
-@pytest.mark.filterwarnings(DEAD_ONE_IS_NOT_CLOSED)
 def test_an_engine_that_dies_three_times_at_once_is_given_up(converse):
     async def steps(conversation, view):
         for _ in range(3):
@@ -141,6 +138,51 @@ def test_an_engine_that_dies_three_times_at_once_is_given_up(converse):
     status, lines = play(converse(), steps)
     assert status == 1
     assert any(line.startswith("it has ended 3 times soon after its start") for line in lines)
+
+
+def test_an_engine_that_dies_in_each_start_is_given_up(converse):
+    async def steps(conversation, view):
+        await asyncio.wait([conversation.ended])
+
+    status, lines = play(converse("dies"), steps)
+    assert status == 1
+    assert sum(line.startswith("✗ ") for line in lines) == 3
+    assert any(line.startswith("it has ended 3 times soon after its start") for line in lines)
+
+
+def test_lines_that_wait_are_sent_to_the_next_engine(converse):
+    async def steps(conversation, view):
+        for text in ("die", "quick", "quick"):
+            conversation.submit(text)
+        conversation.end_input()
+        await asyncio.wait([conversation.ended])
+
+    status, lines = play(converse(), steps)
+    assert (status, prompts(lines)) == (0, ["> quick", "> quick"])
+
+
+def test_a_file_that_is_no_image_is_refused(converse, tmp_path):
+    (tmp_path / "a.png").write_text("text")
+
+    async def steps(conversation, view):
+        conversation.submit("see @a.png")
+        await view.until_line("✗ ")
+        conversation.submit("quick")
+        await view.until_line("> quick")
+
+    status, lines = play(converse(cwd=str(tmp_path)), steps)
+    assert status == 0
+    assert any("not an image that models take" in line for line in lines)
+
+
+def test_the_same_command_twice_at_once(converse):
+    async def steps(conversation, view):
+        conversation.submit("/todo display x")
+        conversation.submit("/todo display x")
+        await view.until_line("[/todo] x", count=2)
+        await view.until(lambda: not conversation.has_times)
+
+    assert play(converse(), steps)[0] == 0
 
 
 @pytest.mark.parametrize("behaviour", ["garbage", "other_version", "no_version"])
@@ -207,3 +249,28 @@ def test_after_the_end_of_the_input_all_is_carried_out(converse):
 
     status, lines = play(converse(), steps)
     assert (status, prompts(lines)) == (0, ["> quick", "> quick"])
+
+
+def test_the_description_of_a_command_is_cleaned(converse):
+    async def steps(conversation, view):
+        found = conversation.scene.commands.of_extensions
+        found["todo"] = CommandInfo("todo", "lists\x1b[2J\nall", "e")
+        conversation.submit("/help")
+        await view.until_line("/todo")
+        assert [line for line in view.lines if line.startswith("/todo")] == ["/todo        lists all [e]"]
+
+    play(converse(), steps)
+
+
+def test_after_a_compaction_by_the_user_no_prompt_is_edited(converse):
+    async def steps(conversation, view):
+        conversation.submit("quick")
+        conversation.submit("/compact keep")
+        await view.until_line("short: keep")
+        await view.until(lambda: not conversation.is_busy)
+        conversation.edit_last()
+        await conversation.looking_back.edit_last()
+        assert view.suggested == []
+        assert not any(line.startswith("✗") for line in view.lines)
+
+    play(converse(), steps)
