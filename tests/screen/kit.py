@@ -73,12 +73,16 @@ def judge(frame):
         send(type="event_intercept_response", id=frame["id"], block=bad, reason="no rm here" if bad else "")
 
 
-send(type="hello", name=NAME, version="1", capabilities=["commands", "tools", "events"])
-for command, description in COMMANDS.items():
-    send(type="register_command", name=PREFIX + command, description=description)
-send(type="register_tool", name=f"{NAME}_tool", description="Say something.", schema={"type": "object"})
-send(type="subscribe", events=[], intercept=["tool_call"])
-send(type="ready")
+# In one piece: a host takes one that pauses in between as ready, without its guard.
+frames = [
+    {"type": "hello", "name": NAME, "version": "1", "capabilities": ["commands", "tools", "events"]},
+    *({"type": "register_command", "name": PREFIX + name, "description": text} for name, text in COMMANDS.items()),
+    {"type": "register_tool", "name": f"{NAME}_tool", "description": "Say something.", "schema": {"type": "object"}},
+    {"type": "subscribe", "events": [], "intercept": ["tool_call"]},
+    {"type": "ready"},
+]
+sys.stdout.write("".join(json.dumps(frame) + "\n" for frame in frames))
+sys.stdout.flush()
 for line in sys.stdin:
     frame = json.loads(line)
     kind = frame["type"]

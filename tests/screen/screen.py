@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tests.support.extension_folder import folder
 from tests.support.marked_processes import marked_pids
 from tests.support.messages_server import text_reply
-from tests.support.terminal import open_terminal
+from tests.support.terminal import LOOK_S, open_terminal
 from tests.support.zot_process import wait_until
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Screen:
         """Enters a prompt and waits for its end."""
         before = self._ends()
         self.terminal.command(text)
-        wait_until(lambda: self._ends() > before)
+        wait_until(lambda: self._ends() > before, pause_s=LOOK_S)
         return self.terminal.wait_for(READY)
 
     def _ends(self) -> int:
