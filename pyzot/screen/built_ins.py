@@ -42,7 +42,7 @@ async def _help(scene: Scene, _rest: str) -> None:
         width = min(24, max(len(name) for name, _ in table))
         for name, text in table:
             head = scene.view.palette.paint("bold", f"{name:{width}}")
-            scene.view.show([fit(f"{head}  {scene.view.palette.one_line(text)}", scene.transcript.columns)])
+            scene.say("", fit(f"{head}  {scene.view.palette.one_line(text)}", 2 * scene.transcript.columns))
 
 
 async def _model(scene: Scene, rest: str) -> None:
@@ -102,7 +102,7 @@ async def _cost(scene: Scene, _rest: str) -> None:
     )
     for name, figures in stats.items():
         megabytes = figures.rss_bytes / 1e6
-        scene.say("", f"{name:20} {figures.cpu_s:8.2f} s CPU  {megabytes:8.1f} MB  {figures.processes} processes")
+        scene.say("", f"{name:20} {figures.cpu_s:8.2f} s CPU  {megabytes:8.1f} MB  processes: {figures.processes}")
 
 
 async def _tools(scene: Scene, _rest: str) -> None:

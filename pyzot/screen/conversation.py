@@ -83,7 +83,7 @@ class Conversation:
         try:
             runtime = await scene.engine.start()
         except (ZotError, OSError, TypeError) as error:
-            scene.say("error", f"✗ {error}")
+            scene.say("error", f"✗ {first_line(error)}")
             scene.leave(max(1, getattr(error, "exit_status", 1)))
             return
         try:
@@ -108,7 +108,7 @@ class Conversation:
         scene.panels.clear()
         scene.notes.clear()
         scene.view.show(scene.transcript.end(has_died=True))
-        scene.say("error", f"✗ {error}")
+        scene.say("error", f"✗ {first_line(error)}")
         if scene.engine.quick_deaths >= STARTS:
             scene.say("error", f"it has ended {STARTS} times soon after its start; zot -c continues the session")
             scene.leave(1)
@@ -285,3 +285,8 @@ class Conversation:
             return [(each.id[:8], f"{local_time(each.modified)} {each.title}") for each in asked.result(COMPLETION_S)]
         except (ZotError, TimeoutError):
             return []
+
+
+def first_line(error: Exception) -> str:
+    """The reason of an end; the lines on stderr that it repeats are shown already."""
+    return str(error).partition("\n")[0].rstrip(":")

@@ -16,7 +16,7 @@ from .questions import Questions, question_rows
 from .view.figures import count, dollars, joined, tokens
 from .view.notes import Notes
 from .view.panels import PanelStack
-from .view.text import Palette, fit
+from .view.text import Palette, fit, wrap
 from .view.transcript import Transcript
 
 
@@ -151,8 +151,9 @@ class Scene:
 
     def say(self, style: str, text: str) -> None:
         """Prints a text, cleaned, in a style; "" is none."""
-        palette = self.view.palette
-        self.view.show([palette.paint(style, line) for line in palette.clean(text).split("\n")])
+        palette, columns = self.view.palette, self.transcript.columns
+        lines = palette.clean(text).split("\n")
+        self.view.show([palette.paint(style, row) for line in lines for row in wrap(line, columns)])
 
     def status(self, activity: str, columns: int) -> str:
         """The status line. `activity` is what the queue does."""

@@ -17,7 +17,7 @@ def test_completion_names_all_commands_with_their_descriptions(screen):
     terminal.wait_for(r"^  /help +Show the commands and the keys\.$")
     terminal.type("s")
     shown = terminal.wait_for(r"^  /show +Show a text\. \[kit\]$")
-    assert "/help" not in shown
+    assert "/model" not in shown
     terminal.keys("Escape")
     terminal.wait_for(r"^> /s.*\nready")
     terminal.keys("C-c")

@@ -43,3 +43,8 @@ def _matching(begun: str, choices: Iterable[tuple[str, str]]) -> Iterable[Comple
     for name, description in choices:
         if name.lower().startswith(begun.lower()):
             yield Completion(name, -len(begun), display_meta=description)
+
+
+def may_complete(text: str) -> bool:
+    """Whether a part of the text can be completed."""
+    return text[:1] == "/" or "@" in text

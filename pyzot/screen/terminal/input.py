@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer, ThreadedCompleter
+from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import History
 from prompt_toolkit.layout.containers import HSplit, Window
@@ -26,11 +27,15 @@ MENU_ROWS = 7
 
 
 class InputArea:
-    """A `container` with the input and its menu. `prompt` is what stands before the first line."""
+    """A `container` with the input and its menu. `prompt` is what stands before the first line. `offers_for` says for
+    which text there may be completions: for others a menu in the making would take the next Up or Escape."""
 
-    def __init__(self, history: History, completer: Completer, *, prompt: Callable[[], str]) -> None:
-        self.buffer = Buffer(
-            history=history, completer=ThreadedCompleter(completer), complete_while_typing=True, multiline=True,
+    def __init__(
+        self, history: History, completer: Completer, *, prompt: Callable[[], str], offers_for: Callable[[str], bool]
+    ) -> None:
+        self.buffer: Buffer = Buffer(
+            history=history, completer=ThreadedCompleter(completer), multiline=True,
+            complete_while_typing=Condition(lambda: offers_for(self.buffer.text)),
         )  # fmt: skip
         self._prompt = prompt
         self._pastes: dict[str, str] = {}

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
+import termios
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from prompt_toolkit.application import Application
@@ -23,7 +26,7 @@ from ..conversation import Conversation
 from ..scene import Scene
 from ..view import markdown
 from ..view.text import Palette
-from .completion import InputCompleter
+from .completion import InputCompleter, may_complete
 from .history import UserHistory
 from .input import InputArea
 from .keys import key_bindings
@@ -45,6 +48,7 @@ class TerminalScreen:
     def __init__(self, options: Mapping[str, Any], *, first: str = "") -> None:
         self.palette = Palette(has_colours=not os.environ.get("NO_COLOR"))
         self.output = FrameOutput.on_stdout()
+        self._modes = termios.tcgetattr(sys.stdin)
         self._options = options
         self._first = first
         self._lines: deque[str] = deque()
@@ -67,11 +71,11 @@ class TerminalScreen:
         scene = self.scene = Scene(self._options, self, clock=time.monotonic, columns=self._columns)
         self.conversation = Conversation(scene)
         completer = InputCompleter(scene.commands.list, self.conversation.arguments_of, scene.cwd)
-        self.input = InputArea(UserHistory(), completer, prompt=self._prompt)
+        self.input = InputArea(UserHistory(), completer, prompt=self._prompt, offers_for=may_complete)
         self.input.put(self._first)
         above = Window(FormattedTextControl(lambda: self._above), height=self._above_height, wrap_lines=False)
         status = Window(FormattedTextControl(self._status), height=1, style="fg:ansibrightblack")
-        self.show([self.palette.paint("dim", "/help lists the commands and keys, Ctrl-D leaves")])
+        scene.say("dim", "/help lists the commands and keys, Ctrl-D leaves")
         deeds = {
             Keys.ControlM: self._enter, Keys.Escape: self._escape, Keys.ControlC: self._interrupt,
             Keys.SIGINT: self._interrupt, Keys.ControlO: self._show_folded, Keys.ControlZ: self._suspend,
@@ -90,6 +94,7 @@ class TerminalScreen:
         def begin() -> None:
             nonlocal work
             work = loop.create_task(self.conversation.run())
+            work.add_done_callback(lambda _work: self.leave())  # also if it fails
             loop.call_later(CLOCK_S, self._tick)
 
         try:
@@ -128,11 +133,19 @@ class TerminalScreen:
             self._schedule()
 
     async def run_outside(self, command: Sequence[str]) -> int:
+        async with self._outside():
+            process = await asyncio.create_subprocess_exec(*command, cwd=self.scene.cwd)
+            return await process.wait()
+
+    @asynccontextmanager
+    async def _outside(self) -> AsyncIterator[None]:
+        """The terminal is as it was before the screen, for others."""
         self._is_outside = True
         try:
             async with in_terminal():
-                process = await asyncio.create_subprocess_exec(*command, cwd=self.scene.cwd)
-                return await process.wait()
+                termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._modes)
+                self._print_rest()
+                yield
         finally:
             self._is_outside = False
             self._schedule()
@@ -232,7 +245,7 @@ class TerminalScreen:
         if buffer.complete_state is not None:
             buffer.cancel_completion()
         elif self.conversation.abort():
-            return
+            self._last_escape = 0.0
         elif is_second and not buffer.text:
             self._last_escape = 0.0
             self.conversation.edit_last()
@@ -248,11 +261,8 @@ class TerminalScreen:
         """Stops this process until it is continued; the engine goes on."""
 
         async def stop() -> None:
-            self._is_outside = True
-            async with in_terminal():
+            async with self._outside():
                 os.kill(os.getpid(), signal.SIGSTOP)
-            self._is_outside = False
-            self._schedule()
 
         if not self._is_outside:
             self.app.create_background_task(stop())

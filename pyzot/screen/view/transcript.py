@@ -175,8 +175,8 @@ class Transcript:
     def _notice(self, event: Any) -> list[str]:
         if (style := LOUD.get(event.event)) is None:
             return []
-        verdict = ": no verdict:" if event.event == "no_verdict" else ""
-        text = self._palette.one_line(f"{event.extension}{verdict} {event.message}", 4000)
+        colon = "" if event.event in ("blocked", "asked") else ":"
+        text = self._palette.one_line(f"{event.extension}{colon} {event.message}", 4000)
         return wrap(self._palette.paint(style, text), self.columns)
 
     def _result(self, event: Any) -> list[str]:
