@@ -44,9 +44,7 @@ class TypedLines:
         self._modes = termios.tcgetattr(0)
         self._prompt = ""
         self._completions: dict[str, str] = {}
-        self._input = InputArea(
-            InMemoryHistory(), DynamicCompleter(self._completer), prompt=lambda: self._prompt, offers_for=bool
-        )
+        self._input = InputArea(InMemoryHistory(), DynamicCompleter(self._completer), prompt=lambda: self._prompt)
         self._output = FrameOutput.on_stdout()
         layout = Layout(self._input.container, focused_element=self._input.window)
         self._app: Application[None] = Application(

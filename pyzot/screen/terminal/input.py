@@ -31,7 +31,12 @@ class InputArea:
     which text there may be completions: for others a menu in the making would take the next Up or Escape."""
 
     def __init__(
-        self, history: History, completer: Completer, *, prompt: Callable[[], str], offers_for: Callable[[str], bool]
+        self,
+        history: History,
+        completer: Completer,
+        *,
+        prompt: Callable[[], str],
+        offers_for: Callable[[str], bool] = bool,
     ) -> None:
         self.buffer: Buffer = Buffer(
             history=history, completer=ThreadedCompleter(completer), multiline=True,
