@@ -34,8 +34,10 @@ KEYS = (
 async def carry_out(scene: Scene, looking_back: LookingBack, line: Line) -> None:
     """Carries out a built-in command. Raises `ZotError`."""
     await _DEEDS[line.name](scene, line.rest)
-    if line.name == "clear" or (line.name == "resume" and line.rest):
+    is_resumed = line.name == "resume" and bool(line.rest)
+    if line.name in ("clear", "compact") or is_resumed:
         looking_back.clear()
+    if is_resumed:
         await looking_back.show_last()
 
 
@@ -44,7 +46,7 @@ async def _help(scene: Scene, _rest: str) -> None:
         width = min(24, max(len(name) for name, _ in table))
         for name, text in table:
             head = scene.view.palette.paint("bold", f"{name:{width}}")
-            scene.view.show([fit(f"{head}  {text}", scene.transcript.columns)])
+            scene.view.show([fit(f"{head}  {scene.view.palette.one_line(text)}", scene.transcript.columns)])
 
 
 async def _model(scene: Scene, rest: str) -> None:

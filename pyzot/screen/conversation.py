@@ -47,7 +47,7 @@ class Conversation:
         self._ends_when_done = False
         self._began = 0.0
         """When the present work of the queue began; 0 without any."""
-        self._beside: dict[Line, float] = {}
+        self._beside: list[tuple[Line, float]] = []
         """Lines that are carried out beside the queue, and when each began."""
         self._shell_outputs = ""
         """The outputs of `!command`s that the model gets with the next prompt."""
@@ -81,23 +81,29 @@ class Conversation:
         self.scene.changed.set()
 
     async def _start(self) -> None:
-        """Starts an engine. If that fails, the screen ends."""
+        """Starts an engine. If that fails, the screen ends; one that dies afterwards is started again."""
         scene = self.scene
         try:
             runtime = await scene.engine.start()
-            scene.windows = {model.id: model.context_window for model in await runtime.list_models()}
-            await scene.refresh()
         except (ZotError, OSError, TypeError) as error:
             scene.say("error", f"✗ {error}")
             scene.leave(max(1, getattr(error, "exit_status", 1)))
             return
-        scene.changed.set()
+        try:
+            scene.windows = {model.id: model.context_window for model in await runtime.list_models()}
+            await scene.refresh()
+            if not scene.engine.has_died:
+                await self.looking_back.show_last()
+        except RuntimeDied:
+            scene.engine.notice_end()
+            return
+        except ZotError as error:
+            scene.say("error", f"✗ {error}")
         if scene.state is not None and scene.state.provider == "none":
             scene.say("yellow", "no key for a model: zot login asks for one; commands of extensions need none")
-        if not scene.engine.has_died:
-            await self.looking_back.show_last()
-            if scene.options.get("resume") == "":
-                scene.view.suggest("/resume ")
+        if scene.options.get("resume") == "" and not scene.engine.has_died:
+            scene.view.suggest("/resume ")
+        scene.changed.set()
 
     def _on_death(self, error: ZotError) -> None:
         """The engine has gone without being asked: another one continues the session."""
@@ -156,9 +162,10 @@ class Conversation:
         return self._began > 0
 
     async def _carry_out_beside(self, line: Line) -> None:
-        self._beside[line] = self.scene.clock()
+        begun = (line, self.scene.clock())
+        self._beside.append(begun)
         await self._attempt(line)
-        del self._beside[line]
+        self._beside.remove(begun)
         self.scene.changed.set()
 
     async def _carry_out(self, line: Line) -> None:
@@ -172,8 +179,8 @@ class Conversation:
         try:
             await self._obey(line)
         except RuntimeDied:
-            return  # `_on_death` says so
-        except (ZotError, OSError) as error:
+            self.scene.engine.notice_end()
+        except (ZotError, OSError, ValueError) as error:  # a ValueError: a file is no image
             self.scene.say("error", f"✗ {error}")
         finally:
             self.scene.view.change()
@@ -272,7 +279,7 @@ class Conversation:
     def waiting(self) -> list[str]:
         """The lines that are carried out beside the queue for a second or more, then those that wait."""
         now = self.scene.clock()
-        slow = [(line, now - began) for line, began in self._beside.items() if now - began >= 1]
+        slow = [(line, now - began) for line, began in self._beside if now - began >= 1]
         return [
             *(f"… {line.text} {duration(took)}" for line, took in slow),
             *(f"waits: {line.text}" for line in self.queue),

@@ -107,10 +107,16 @@ class Engine:
 
         client.process.ended.on_come(ended)
 
+    def notice_end(self) -> None:
+        """Tells the end of the process at once, if it has ended: an answer may say so first."""
+        if self.runtime is not None and self.runtime._client.end is not None:
+            self._died(self.runtime)
+
     def _died(self, runtime: AsyncRuntime) -> None:
         if self._is_closing or runtime is not self.runtime:
             return
         self.runtime = None
+        self._ending = self._loop.create_task(runtime.close())
         is_quick = self._loop.time() - self._started < QUICK_S
         self.quick_deaths = self.quick_deaths + 1 if is_quick else 0
         self.has_died = True

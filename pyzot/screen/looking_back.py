@@ -44,8 +44,11 @@ class LookingBack:
                 await runtime.set_messages((await runtime.messages())[: max(0, before)])
             else:
                 stored = {each.id: each.message_count for each in await runtime.sessions()}
-                at = stored.get(state.session.id, state.message_count) - state.message_count + before
+                gone = stored.get(state.session.id, state.message_count) - state.message_count
+                at = gone + before
                 await (runtime.fork(at) if at > 0 else runtime.clear())
+                back = gone - at + (await runtime.state()).message_count  # of messages that a summary had replaced
+                self._prompts = [(each, number + back) for each, number in self._prompts]
             await its.refresh()
         except ZotError as error:
             its.say("error", f"✗ {error}")

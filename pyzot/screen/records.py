@@ -27,6 +27,8 @@ ECHO_S = 0.15
 """Seconds that a line on stderr waits for a record that says the same."""
 TOLD = 100
 """Lines of records that are compared with those on stderr."""
+COMPARED = 1400
+"""Characters of a line that are compared: the engine cuts longer ones on stderr."""
 NEW_COMMANDS = frozenset({"started", "restarted", "reloaded", "failed", "exited"})
 """Notices after which an extension may have other commands."""
 
@@ -43,7 +45,7 @@ class Records:
         its = self._scene
         match event:
             case ExtNotify(extension, level, message):
-                self._told.append(f"[{extension}] {level}: {message}")
+                self._tell(f"[{extension}] {level}: {message}")
                 its.notes.add(extension, level, message)
                 its.view.announce(its.notes.lines(its.transcript.columns, 1)[-1:])
             case ClearNotes(extension):
@@ -72,16 +74,23 @@ class Records:
     def note(self, event: AnyEvent) -> None:
         """Remembers what a record says, for `line`."""
         if isinstance(event, Error):
-            self._told.extend(line.strip() for line in event.message.split("\n"))
+            self._tell(*event.message.split("\n"))
         elif isinstance(event, ExtensionNotice):
-            self._told.append(f"{event.extension} {event.message}")
+            self._tell(f"{event.extension} {event.message}", f"extension {event.extension}: {event.message}")
+
+    def _tell(self, *lines: str) -> None:
+        self._told.extend(map(_beginning, lines))
 
     def line(self, line: str) -> None:
         """Shows a line on stderr, unless a record says the same, which may come a little later."""
         text = line.removeprefix("zot: ").strip()
 
         def show() -> None:
-            if text not in self._told:
+            if _beginning(text) not in self._told:
                 self._scene.say("dim", text)
 
         asyncio.get_running_loop().call_later(ECHO_S, show)
+
+
+def _beginning(line: str) -> str:
+    return " ".join(line[: 4 * COMPARED].split())[:COMPARED]

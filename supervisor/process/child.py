@@ -1,4 +1,4 @@
-"""Starts one child process in a session of its own, connects it by pipes, and always collects its exit status."""
+"""Starts one child process, connects it by pipes, and always collects its exit status."""
 
 from __future__ import annotations
 
@@ -64,6 +64,7 @@ class Child:
     open for longer: the host does not wait for that. With `linger`, standard output stays open after the exit, so that
     background processes of the child can go on writing: a closed pipe would kill them. `pass_fds` have the same numbers
     in the child. Without `on_stderr`, standard error goes to the descriptor `stderr`, or where standard output goes.
+    Without `own_session` the child stays in the process group of the host, as a program must that uses its terminal.
     Raises `SpawnError` if the program cannot be started.
     """
 
@@ -83,9 +84,11 @@ class Child:
         outbox_limit: int = OUTBOX_LIMIT,
         pass_fds: Sequence[int] = (),
         stderr: int = subprocess.STDOUT,
+        own_session: bool = True,
     ) -> None:
         self._loop = loop
         self._linger = linger
+        self._has_own_session = own_session
         self._on_exit = on_exit
         self.exit: ExitStatus | None = None
         opened: list[int] = []
@@ -94,7 +97,7 @@ class Child:
             child_in, to_child = _pipe(opened) if stdin else (subprocess.DEVNULL, -1)
             from_child, child_out = _pipe(opened)
             errors, child_err = _pipe(opened) if on_stderr else (-1, stderr)
-            self._process = _start(argv, cwd, env, child_in, child_out, child_err, pass_fds)
+            self._process = _start(argv, cwd, env, child_in, child_out, child_err, pass_fds, own_session)
         except (OSError, ValueError) as error:
             for fd in opened:
                 os.close(fd)
@@ -107,7 +110,7 @@ class Child:
         own = read_process(os.getpid())
         self._host_rss = own.rss + RSS_SLACK if own else 0
         self.pid = self._process.pid
-        """The pid, which is also the id of the child's session and process group."""
+        """The pid. With a session of its own also the id of the child's session and process group."""
         self._identity: Identity | None = None
         self.stdin = PipeWriter(loop, to_child, outbox_limit) if stdin else None
         self.stdout = PipeReader(loop, from_child, on_stdout, on_mute or _nothing)
@@ -136,10 +139,11 @@ class Child:
         return self.stdin is not None and self.stdin.send(data)
 
     def kill_group(self, number: signal.Signals) -> None:
-        """Signals the child's process group. Does nothing once the exit status is collected."""
+        """Signals the child's process group, or only a child that is in the host's group. Does nothing once the exit
+        status is collected."""
         if self.exit is None:
             try:
-                os.killpg(self.pid, number)
+                (os.killpg if self._has_own_session else os.kill)(self.pid, number)
             except (ProcessLookupError, PermissionError):
                 pass
 
@@ -201,7 +205,14 @@ class Child:
 
 
 def _start(
-    argv: Sequence[str], cwd: str, env: Mapping[str, str], stdin: int, stdout: int, stderr: int, pass_fds: Sequence[int]
+    argv: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    stdin: int,
+    stdout: int,
+    stderr: int,
+    pass_fds: Sequence[int],
+    own_session: bool,
 ) -> subprocess.Popen[bytes]:
     """Starts the process, with the limit of descriptors that the user has set."""
 
@@ -214,7 +225,7 @@ def _start(
             stdout=stdout,
             stderr=stderr,
             pass_fds=pass_fds,
-            start_new_session=True,
+            start_new_session=own_session,
         )
 
     try:

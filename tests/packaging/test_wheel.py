@@ -195,6 +195,24 @@ def test_each_child_of_ours_finds_its_modules(installation, project, child, isol
     assert b"of the user was imported" not in done.stderr
 
 
+def test_the_input_line_of_a_drive_runs(installation, project):
+    ours, theirs = os.openpty()
+    example = installation.site / "pyzot" / "_programs" / "cli" / "examples" / "extensions" / "todo"
+    command, env = [str(installation.zot)], {"TERM": "xterm"}
+    with project.start("ext", "drive", example, command=command, stdin=theirs, stdout=theirs, env=env) as running:
+        os.close(theirs)
+        seen = b""
+        while b"zot>" not in seen:
+            seen += os.read(ours, 65536)
+        os.write(ours, b"/todo\r\x04")
+        while b"shutdown_ack" not in seen:
+            seen += os.read(ours, 65536)
+        outcome = running.finish()
+    os.close(ours)
+    assert (outcome.status, outcome.leftovers) == (0, []), outcome.stderr
+    assert b"command_invoked" in seen
+
+
 def test_a_new_extension_gets_the_sdk_of_the_wheel(installation, project):
     for language, file in (("python", "zotext/__init__.py"), ("typescript", "vendor/zotext/index.js")):
         outcome = project.run("ext", "new", f"my-{language}", "--lang", language, command=[str(installation.zot)])

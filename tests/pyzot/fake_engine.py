@@ -90,11 +90,28 @@ class Behaviour:
                         send(type="done", prompt=prompt)
                 case "ext":
                     send(type="ext", extension=request["extension"], frame=request["frame"])
+                case "run_command" | "call_tool":
+                    self.carry_out(request)
+                case known if known in LISTS:
+                    answer(request, **LISTS[known])
                 case other:
                     refuse(request, f"unknown command {other!r}")
 
+    def carry_out(self, request):
+        """Answers a command by its arguments, but never one to wait; a tool by the name of its command."""
+        if request["type"] == "call_tool":
+            content = [{"type": "text", "text": f"output of {request['args']['command']}"}]
+            answer(request, is_error=False, content=content)
+        elif (asked := request["args"] or "noop") != "wait":
+            action, _, text = asked.partition(" ")
+            answer(request, extension="e", action=action, text=text)
+
     def begin(self, request, prompt, running):
         message = request.get("message") or request.get("instructions") or ""
+        if message == "die":
+            sys.stderr.write("no more room\n")
+            sys.stderr.flush()
+            os._exit(3)
         if request["type"] == "compact":
             if message == "fail":
                 send(type="error", message="the model fails", prompt=prompt)
@@ -210,6 +227,14 @@ STATE = {
     "provider": "fake", "model": "fake", "cwd": "/", "message_count": 0, "busy": False, "starting": False,
     "usage": {"input": 0, "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": 0.0},
 }  # fmt: skip
+
+LISTS = {
+    "get_models": {"models": []},
+    "get_messages": {"messages": []},
+    "list_commands": {"commands": [{"name": "todo", "description": "", "extension": "e"}]},
+    "list_skills": {"skills": []},
+    "list_sessions": {"sessions": []},
+}
 
 if __name__ == "__main__":
     getattr(Behaviour(), sys.argv[1])()

@@ -10,6 +10,8 @@ from supervisor.harness.script import Side, write_line
 from wire.text import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from supervisor.harness.recorded_process import RecordedLine
 
 PROMPT = "zot> "
@@ -23,7 +25,9 @@ STYLES = {"host": "\x1b[36m", "extension": "\x1b[32m", "fault": "\x1b[31m", "dim
 class ConversationView:
     """Prints the conversation. A line that comes while somebody types stands on a line of its own."""
 
-    def __init__(self, *, as_json: bool, colour: bool) -> None:
+    def __init__(self, *, as_json: bool, colour: bool, print_above: Callable[[str], bool] | None) -> None:
+        """`print_above` prints lines above the input, and returns False if there is no input line."""
+        self._print_above = print_above
         self._as_json = as_json
         self._colour = colour
         self.is_prompting = False
@@ -59,6 +63,10 @@ class ConversationView:
         """Shows a text of this command."""
         self._err(self._styled(style, printable(text)))
 
+    def typed(self, line: str) -> None:
+        """Shows a line that was taken from the input."""
+        self._out(self._styled("bold", PROMPT) + printable(line).replace("\n", "\n" + " " * len(PROMPT)))
+
     def _styled(self, style: str, text: str) -> str:
         return f"{STYLES[style]}{text}{RESET}" if self._colour else text
 
@@ -70,10 +78,12 @@ class ConversationView:
 
     def _print(self, text: str, stream: TextIO) -> None:
         self.end_prompt()
+        if self._print_above is not None and stream.isatty() and self._print_above(f"{text}\n"):
+            return
         print(text, file=stream, flush=True)
 
     def prompt(self) -> None:
-        """Asks for a line. The terminal edits and shows what is typed."""
+        """Asks for a line where the terminal itself edits and shows what is typed."""
         if not self.is_prompting:
             self.is_prompting = True
             print(self._styled("bold", PROMPT), end="", flush=True)  # noqa: T201

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.ext.drive.screen import ConversationView
+from cli.ext.drive.cooked_lines import CookedLines
+from cli.ext.drive.screen import PROMPT, ConversationView
 from cli.ext.drive.typed_commands import HELP, CommandError, RegisteredNames, frame_for
+from cli.ext.drive.typed_lines import TypedLines
 from cli.ext.script_target import check_conversation, project_at, script_target
 from cli.os_errors import UnableError
-from cli.terminal import wants_style
+from cli.terminal import is_screen, wants_style
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.messages import answer_to
 from supervisor.harness.recorded_process import HandshakePhase
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from supervisor.harness.comparison import ScriptPaths
     from supervisor.harness.messages import ExpectedAnswer
     from supervisor.harness.recorded_process import RecordedLine, RecordedProcess
-    from supervisor.loop.loop import Loop, Timer
+    from supervisor.loop.loop import Timer
 
 
 PROMPT_AFTER_S = 0.1
@@ -80,11 +80,14 @@ class _DriveSession:
         self._number = 0
         self._process: RecordedProcess | None = None
         by_hand = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty() and not request.as_json
-        self._view = ConversationView(as_json=request.as_json, colour=wants_style())
         self._by_hand = by_hand
+        self._typed = TypedLines(harness, PROMPT) if by_hand and is_screen(1) else None
+        self._view = ConversationView(
+            as_json=request.as_json, colour=wants_style(), print_above=self._typed.print if self._typed else None
+        )
         self._is_asking = False
         self._prompt_timer: Timer | None = None
-        self._input = _LinesIn(harness.loop, 0)
+        self._input = self._typed or CookedLines(harness.loop, 0)
 
     def run(self) -> None:
         try:
@@ -96,6 +99,10 @@ class _DriveSession:
             self._fail(str(error))
         except HarnessInterruptedError:
             self._harness.is_interrupted = False  # the end below must not be cut short by the first Ctrl-C
+        finally:
+            self._is_asking = False
+            self._prompt_soon()
+            self._input.close()
         if self._process is not None:
             self._end(self._process)
 
@@ -106,9 +113,9 @@ class _DriveSession:
         if process.phase is HandshakePhase.FAILED:
             self._fail(f"{process.failure}{process.last_words}")
             return
+        self._input.start()
         if self._by_hand:
             self._view.note("help lists what can be typed; Ctrl-D ends")
-        self._input.start()
         self._is_asking = True
         self._prompt_soon()
         while self._next_line(process) and process.is_running:
@@ -118,7 +125,7 @@ class _DriveSession:
         """Prompts once the extension has been silent for `PROMPT_AFTER_S`, so that its answer comes before that."""
         if self._prompt_timer is not None:
             self._prompt_timer.cancel()
-        if self._by_hand and self._is_asking:
+        if self._by_hand and self._is_asking and self._typed is None:
             self._prompt_timer = self._harness.loop.call_later(PROMPT_AFTER_S, self._view.prompt)
 
     def _next_line(self, process: RecordedProcess) -> bool:
@@ -127,8 +134,12 @@ class _DriveSession:
         if not self._input.lines:
             return False
         if (line := self._input.lines.popleft()) is None:
+            if self._typed is not None and self._typed.failure:
+                self._fail(self._typed.failure)
             return False
         self._view.is_prompting = False  # the terminal has ended the line
+        if self._typed is not None:
+            self._view.typed(line)
         if line.strip() in ("quit", "exit"):
             return False
         if line.strip() == "help":
@@ -173,6 +184,8 @@ class _DriveSession:
             self._registered.answered(said.frame)
         elif said.side is Side.EXTENSION and said.frame is not None:
             self._registered.take_in(said.frame)
+            if self._typed is not None:
+                self._typed.offer(self._registered.completions)
             for answer in self._asked:
                 if answer.is_in(said.frame):
                     after = said.at - self._asked.pop(answer)
@@ -187,9 +200,6 @@ class _DriveSession:
     # --- the end ------------------------------------------------------------------------------------------
 
     def _end(self, process: RecordedProcess) -> None:
-        self._input.close()
-        self._is_asking = False
-        self._prompt_soon()
         was_running = process.is_running
         self._harness.end(process)
         took = (
@@ -216,48 +226,3 @@ class _DriveSession:
     def _fail(self, reason: str) -> None:
         self.has_failed = True
         self._view.note(f"zot ext drive: {reason}", "fault")
-
-
-class _LinesIn:
-    """Reads lines within the loop: from a terminal, which edits and shows them itself, from a pipe or a file."""
-
-    def __init__(self, loop: Loop, fd: int) -> None:
-        self.lines: deque[str | None] = deque()
-        """The lines that were read and not taken yet. None is the last: the end of the input."""
-        self._loop = loop
-        self._fd = fd
-        self._rest = b""
-        self._is_watched = False
-
-    def start(self) -> None:
-        try:
-            self._loop.watch(self, read=True)
-            self._is_watched = True
-        except PermissionError:  # epoll refuses files: a file is read at once
-            while None not in self.lines:
-                self.on_readable(1 << 16)
-
-    def fileno(self) -> int:
-        return self._fd
-
-    def on_readable(self, budget: int) -> None:
-        try:
-            data = os.read(self._fd, budget)
-        except OSError:
-            data = b""
-        *whole, self._rest = (self._rest + data).split(b"\n")
-        if not data:
-            if self._rest:
-                whole.append(self._rest)
-            self.close()
-        self.lines += [line.decode("utf-8", "replace") for line in whole]
-        if not data:
-            self.lines.append(None)
-
-    def on_writable(self) -> None:
-        pass
-
-    def close(self) -> None:
-        if self._is_watched:
-            self._is_watched = False
-            self._loop.watch(self)

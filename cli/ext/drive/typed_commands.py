@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from wire import frames
 from wire.suggestions import command_key, no_such
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-WORDS = ("answer", "ask", "event", "frame", "help", "key", "ping", "quit", "resize", "tool")
-HELP = """\
-tool NAME {json}       call a tool
-/NAME args             run a slash command
-event NAME {json}      tell of an event: event turn_end {"stop": "end"}
-ask NAME {json}        ask for a verdict: ask tool_call {"tool_name": "bash", "tool_args": {"command": "ls"}}
-answer TEXT            answer the tool that it has called, the oldest call first
-key PANEL KEY [TEXT]   press a key in a panel
-resize PANEL W H       tell of a panel's size
-ping                   see whether it still serves
-{"type": …}            send this frame as it stands
-help, quit
-If a frame comes while you type, Ctrl-R shows your whole line again"""
+USAGES = {
+    "tool NAME {json}": "call a tool",
+    "/NAME args": "run a slash command",
+    "event NAME {json}": 'tell of an event: event turn_end {"stop": "end"}',
+    "ask NAME {json}": 'ask for a verdict: ask tool_call {"tool_name": "bash", "tool_args": {"command": "ls"}}',
+    "answer TEXT": "answer the tool that it has called, the oldest call first",
+    "key PANEL KEY [TEXT]": "press a key in a panel",
+    "resize PANEL W H": "tell of a panel's size",
+    "ping": "see whether it still serves",
+    "frame {json}": "send this frame as it stands; the word frame may be left out",
+    "help": "list all this",
+    "quit": "end it",
+}
+HELP = "\n".join(f"{usage:22} {does}" for usage, does in USAGES.items())
+WORDS = {usage.partition(" ")[0]: does for usage, does in USAGES.items() if not usage.startswith("/")}
+DESCRIPTION = 200
+"""Maximum of characters of a description."""
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 class CommandError(ValueError):
@@ -40,15 +47,20 @@ class RegisteredNames:
     """By key."""
     calls: dict[str, str] = field(default_factory=dict)
     """The tools that it has called and waits for, by the id of the call."""
+    completions: dict[str, str] = field(default_factory=WORDS.copy)
+    """Beginnings of lines, and what they do."""
 
     def take_in(self, frame: dict[str, Any]) -> None:
         kind, name = frame.get("type"), frame.get("name")
         if kind == "register_tool" and isinstance(name, str):
             self.tools.add(name)
+            self.completions[f"tool {name}"] = _description(frame)
         elif kind == "unregister_tool" and isinstance(name, str):
             self.tools.discard(name)
+            self.completions.pop(f"tool {name}", None)
         elif kind == "register_command" and isinstance(name, str):
             self.commands.setdefault(command_key(name), name)
+            self.completions.setdefault(f"/{name}", _description(frame))
         elif kind == "call_tool":
             self.calls[str(frame.get("id"))] = str(name)
         elif kind == "call_tool_cancel":
@@ -58,6 +70,21 @@ class RegisteredNames:
         """Called with each frame of the host."""
         if frame.get("type") == "tool_result":
             self.calls.pop(str(frame.get("id")), None)
+
+
+def _description(frame: dict[str, Any]) -> str:
+    return one_line(str(frame.get("description") or ""), DESCRIPTION)
+
+
+def commands_in(text: str) -> list[str]:
+    """The commands in a text: one in a line, but a JSON object may have several lines."""
+    found: list[str] = []
+    is_open = False
+    for line in text.split("\n"):
+        found[-1:] = [f"{found[-1]}\n{line}"] if is_open else [*found[-1:], line]
+        bare = _STRING.sub("", found[-1])
+        is_open = bare.count("{") > bare.count("}")
+    return found
 
 
 def frame_for(line: str, known: RegisteredNames, call_id: str) -> dict[str, Any]:

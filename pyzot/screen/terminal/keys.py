@@ -38,7 +38,7 @@ def key_bindings(conversation: Conversation, area: InputArea, deeds: Mapping[Key
     keys, scene = KeyBindings(), conversation.scene
     has_panel = Condition(lambda: scene.panels.top is not None and scene.questions.first is None)
     _bind_panel(keys, conversation, has_panel)
-    _bind_input(keys, area, ~has_panel)
+    bind_input(keys, area, ~has_panel, deeds[Keys.ControlM])
 
     @keys.add(Keys.Up, filter=~has_panel & Condition(lambda: not area.buffer.text))
     def _up(event: KeyPressEvent) -> None:
@@ -52,7 +52,6 @@ def key_bindings(conversation: Conversation, area: InputArea, deeds: Mapping[Key
     keys.add(Keys.ControlZ)(lambda _event: deeds[Keys.ControlZ]())
     for key in (Keys.Escape, Keys.ControlC, Keys.SIGINT, Keys.ControlO):
         keys.add(key, filter=~has_panel)(lambda _event, deed=deeds[key]: deed())
-    keys.add(Keys.ControlM, filter=~has_panel & ~is_searching)(lambda _event: _enter(area, deeds[Keys.ControlM]))
     return keys
 
 
@@ -73,7 +72,8 @@ def _bind_panel(keys: KeyBindings, conversation: Conversation, has_panel: Filter
         keys.add(closing, filter=has_panel, eager=True)(lambda _event: conversation.close_panel())
 
 
-def _bind_input(keys: KeyBindings, area: InputArea, has_input: Filter) -> None:
+def bind_input(keys: KeyBindings, area: InputArea, has_input: Filter, submit: Callable[[], None]) -> None:
+    """The keys that edit the input and choose a completion, and Enter."""
     buffer = area.buffer
 
     def complete(_event: KeyPressEvent) -> None:
@@ -87,6 +87,7 @@ def _bind_input(keys: KeyBindings, area: InputArea, has_input: Filter) -> None:
 
     keys.add(Keys.ControlJ, filter=has_input)(newline)
     keys.add(Keys.Escape, Keys.ControlM, filter=has_input)(newline)
+    keys.add(Keys.ControlM, filter=has_input & ~is_searching)(lambda _event: _enter(area, submit))
     keys.add(Keys.ControlI, filter=has_input)(complete)
     keys.add(Keys.BackTab, filter=has_input)(lambda _event: buffer.complete_previous())
     keys.add(Keys.BracketedPaste, filter=has_input)(lambda event: area.paste(event.data))

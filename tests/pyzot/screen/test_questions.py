@@ -22,7 +22,7 @@ def asked(id_="1", **more):
 
 
 def answers(*texts, questions=1):
-    """What is told to the guards after these texts, and how many texts were answers."""
+    """The answers of the guards after these texts, and whether each text was one."""
 
     async def run():
         found = Questions(lambda: None)

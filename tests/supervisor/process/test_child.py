@@ -204,3 +204,10 @@ def test_a_program_that_cannot_be_started_is_an_error_that_says_why(loop: Loop, 
 def test_a_folder_that_is_not_there_is_named(loop: Loop, tmp_path: Path):
     with pytest.raises(SpawnError, match=rf"its folder {tmp_path}/nowhere does not exist"):
         Child(loop, [sys.executable], cwd=f"{tmp_path}/nowhere", env={}, on_stdout=print, on_exit=print)
+
+
+def test_a_child_in_the_group_of_the_host_is_signalled_alone(loop: Loop):
+    started = Started(loop, "exec sleep 60", own_session=False)
+    assert os.getpgid(started.child.pid) == os.getpgrp()
+    started.child.kill_group(signal.SIGKILL)
+    assert started.until_exit().code == -signal.SIGKILL

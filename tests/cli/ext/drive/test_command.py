@@ -95,14 +95,14 @@ for frame in frames():
 """
 
 
-def test_a_terminal_has_a_prompt_and_colours_and_what_comes_meanwhile_has_its_own_line(zot, tmp_path):
+def test_a_dumb_terminal_has_a_prompt_and_what_comes_meanwhile_has_its_own_line(zot, tmp_path):
     """The terminal itself edits the line, so zot does not know what has been typed of it."""
     ours, theirs = pty.openpty()
     gate = tmp_path / "gate"
     os.mkfifo(gate)
     (tmp_path / "late.py").write_text(PRELUDE + LATE.replace('"gate"', repr(str(gate))))
     late = folder(tmp_path, "late", [sys.executable, "-I", "-S", str(tmp_path / "late.py")], timeouts=PATIENT)
-    env = {"TERM": "xterm-256color"}
+    env = {"TERM": "dumb", "FORCE_COLOR": "1"}
     with zot.start("ext", "drive", late, stdin=theirs, stdout=theirs, env=env) as running:
         os.close(theirs)
         seen = Terminal(ours)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize(
@@ -70,3 +72,38 @@ def test_a_tool_that_it_has_called_is_answered_the_oldest_call_first():
         known.answered({"type": "tool_result", "id": call_id})
     with pytest.raises(CommandError, match="it has called no tool"):
         frame_for("answer x", known, "d1")
+
+
+@pytest.mark.parametrize(
+    ("text", "commands"),
+    [
+        ("", [""]),
+        ("ping\n/note a", ["ping", "/note a"]),
+        ('tool a {\n "b": {"c": "}"\n}}\nping', ['tool a {\n "b": {"c": "}"\n}}', "ping"]),
+        ('tool a {"b": "{"}\nping', ['tool a {"b": "{"}', "ping"]),
+        ("tool a {\nping", ["tool a {\nping"]),
+    ],
+)
+def test_a_text_has_one_command_in_a_line_but_an_object_may_have_several(text, commands):
+    from cli.ext.drive.typed_commands import commands_in
+
+    assert commands_in(text) == commands
+
+
+@given(st.text(alphabet='a{}"\\\n'))
+def test_no_part_of_a_text_is_lost(text):
+    from cli.ext.drive.typed_commands import commands_in
+
+    assert "\n".join(commands_in(text)) == text
+
+
+def test_completions_are_what_it_has_registered():
+    from cli.ext.drive.typed_commands import WORDS, RegisteredNames
+
+    known = RegisteredNames()
+    known.take_in({"type": "register_tool", "name": "a", "description": "one\ntwo \x1b[31m"})
+    known.take_in({"type": "register_tool", "name": "b", "description": 7})
+    known.take_in({"type": "register_command", "name": "c"})
+    known.take_in({"type": "unregister_tool", "name": "b"})
+    assert known.completions == {**WORDS, "tool a": "one two", "/c": ""}
+    assert RegisteredNames().completions == WORDS
