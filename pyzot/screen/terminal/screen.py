@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import time
@@ -270,6 +271,8 @@ def serve(options: Mapping[str, Any], *, first: str = "") -> int:
     async def run() -> int:
         screen = TerminalScreen(options, first=first)
         warm_up = asyncio.get_running_loop().run_in_executor(None, markdown.prepare)
+        # Going through the modules for garbage would take longer than a key may.
+        warm_up.add_done_callback(lambda _done: gc.freeze())
         try:
             return await screen.run()
         finally:
