@@ -1,7 +1,7 @@
 """A server of the Messages API whose replies never end. Prints its port; the end of stdin ends it.
 
-A prompt `call TOOL` is answered with a call of that tool, and its result with the next one. Any other prompt is
-answered with a text, `RATE` pieces a second.
+A prompt `call TOOL` is answered with a call of that tool, and its result with the next one; `code` with code and
+tables, any other prompt with a text, `RATE` pieces a second.
 """
 
 import json
@@ -13,6 +13,12 @@ from typing import Any
 
 RATE = 200
 PIECES = ("The ", "model ", "writes ", "on, ", "with ", "*words* ", "and ", "`code`", ".\n", "\n", "- an item\n", "\n")
+CODE = (
+    "```python\n",
+    *(f"def function_{number}(x: int) -> str:\n    return f'{{x}} {{y!r}}'  # a comment\n" for number in range(50)),
+    "```\n\n", "| a | b | c |\n|---|---|---|\n",
+    *(f"| {number} | two *words* | `three` |\n" for number in range(80)), "\n",
+)  # fmt: skip
 USAGE = {"input_tokens": 10, "output_tokens": 1, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
 MESSAGE: dict[str, Any] = {
     "id": "msg_1", "type": "message", "role": "assistant", "model": "scripted", "content": [], "stop_reason": None,
@@ -32,7 +38,7 @@ class Handler(BaseHTTPRequestHandler):
             if tool:
                 self.call(tool)
             else:
-                self.talk()
+                self.talk(CODE if "code" in json.dumps(body["messages"][-1]) else PIECES)
         except OSError:
             return
 
@@ -50,11 +56,11 @@ class Handler(BaseHTTPRequestHandler):
         )
         self.event("message_stop")
 
-    def talk(self) -> None:
+    def talk(self, pieces: tuple[str, ...]) -> None:
         self.event("content_block_start", index=0, content_block={"type": "text", "text": ""})
         number, began = 0, time.monotonic()
         while True:
-            piece = PIECES[number % len(PIECES)]
+            piece = pieces[number % len(pieces)]
             self.event("content_block_delta", index=0, delta={"type": "text_delta", "text": piece})
             number += 1
             time.sleep(max(0.0, began + number / RATE - time.monotonic()))

@@ -48,20 +48,21 @@ ALL = ("notes", "long_notes", "long_lines", "panels", "quiet")
 ROWS = {
     "quiet": Row("quiet"),
     "stream": Row("the model writes 200 pieces a second", lines=("go",)),
+    "code": Row("the model writes long code and tables", lines=("code",)),
     "notes": Row("an extension floods notes", ("notes",)),
     "notes3": Row("three extensions flood notes", ("notes",) * 3),
     "long-notes": Row("notes of 250 KiB", ("long_notes",)),
     "panel": Row("a panel shows the key, drawn again on a key only", ("echoes",)),
     "redraws": Row("a panel shows the key, drawn again 1,000 times a second", ("redraws",)),
     "panels": Row("panels open and close", ("panels",)),
-    "hang": Row("a command never answers", ("quiet",), ("/hang",)),
+    "hang": Row("a command never answers", ("quiet",), ("/e0-hang",)),
     "long-lines": Row("lines of 15 MiB", ("long_lines",)),
     "tool": Row("results of 6 MiB, one after another", ("quiet",), ("call e0_tool",)),
     "display": Row("texts of 4 MiB, one in 1.3 s", ("long_displays",), ("/e0",), "/e0\r"),
     "bash": Row("a command prints without end", lines=("!yes",)),
     "model-bash": Row("a command prints long lines without end", lines=("!yes $(printf %01000d 0)",)),
     "starts": Row(f"{EXTENSIONS} extensions start", ("quiet",) * EXTENSIONS, starts=4),
-    "all": Row("all at once", ALL, ("go", "!yes", "/hang")),
+    "all": Row("all at once", ALL, ("go", "!yes", "/e4-hang")),
 }
 
 

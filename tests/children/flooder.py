@@ -1,7 +1,7 @@
 """Shows the user more than anyone can read. argv: NAME KIND. KIND is the name of a function below.
 
-Every kind registers the command NAME, which begins it, and `hang`, which is never answered; `begin` as a third argument
-begins it at once. All exit at shutdown or at the end of their input.
+Every kind registers the command NAME, which begins it, and NAME-hang, which is never answered; `begin` as a third
+argument begins it at once. All exit at shutdown or at the end of their input.
 """
 
 import json
@@ -76,7 +76,7 @@ class Flooder:
         os.set_blocking(1, False)
         self.has_begun, self.pressed = begins, ""
         self.send(type="hello", name=self.name)
-        for command in (self.name, "hang"):
+        for command in (self.name, f"{self.name}-hang"):
             self.send(type="register_command", name=command, description=f"of {self.name}")
         self.send(type="register_tool", name=f"{self.name}_tool", description="long", schema={"type": "object"})
         self.send(type="ready")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -67,7 +68,8 @@ class TerminalScreen:
     async def run(self) -> int:
         """Shows the screen until the user leaves. Returns the exit status."""
         loop = asyncio.get_running_loop()
-        loop.run_in_executor(None, markdown.prepare)  # the first reply must not wait for it
+        warm_up = loop.run_in_executor(None, markdown.prepare)  # the first reply must not wait for it
+        warm_up.add_done_callback(lambda _done: gc.freeze())  # a search of all modules takes longer than a key may
         scene = self.scene = Scene(self._options, self, clock=time.monotonic, columns=self._columns)
         self.conversation = Conversation(scene)
         completer = InputCompleter(scene.commands.list, self.conversation.arguments_of, scene.cwd)

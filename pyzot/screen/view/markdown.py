@@ -7,8 +7,8 @@ import re
 
 from .text import Palette, width_of, wrap
 
-LONGEST = 8 * 1024
-"""Characters. A longer block is drawn as plain text: Markdown could take too long."""
+LONGEST = 4 * 1024
+"""Characters. A longer block is drawn as plain text: Markdown could take more than 40 ms, in which no key is shown."""
 _HEADING = re.compile(r"#{1,6} +(.+)")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 
@@ -88,6 +88,6 @@ def render(block: str, columns: int, palette: Palette) -> list[str]:
 
 
 def prepare() -> None:
-    """Imports the libraries that `render` needs."""
-    import rich.console
-    import rich.markdown  # noqa: F401
+    """Imports the libraries that `render` needs, also for code in a language and in none."""
+    for language in ("python", "text"):
+        render(f"```{language}\nx = 1\n```", 80, Palette(has_colours=True))
