@@ -46,10 +46,10 @@ def test_session_commands(screen):
     screen.prompt("beta")
     assert texts(screen.server.requests[-1]) == ["beta"]
     terminal.type("/resume ")
-    shown = terminal.wait_for(r"^  \w{8} +\S+ \S+ beta$")
-    assert len(re.findall(r"^  \w{8} +\S+ \S+ alpha with", shown, re.MULTILINE)) == 2, "the first session, and its copy"
+    shown = terminal.wait_for(r"^ +\w{8} +\S+ \S+ beta$")
+    assert len(re.findall(r"^ +\w{8} +\S+ \S+ alpha with", shown, re.MULTILINE)) == 2, "the first session, and its copy"
     terminal.keys("C-c")
-    alpha = re.findall(r"^  (\w{8}) +\S+ \S+ alpha with", shown, re.MULTILINE)[-1]
+    alpha = re.findall(r"^ +(\w{8}) +\S+ \S+ alpha with", shown, re.MULTILINE)[-1]
     screen.enter(f"/resume {alpha}", r"^resumed \S+: alpha with @shot.png in it, 2 messages$")
     screen.prompt("gamma")
     assert texts(screen.server.requests[-1])[-1] == "gamma"

@@ -114,7 +114,7 @@ def test_screens(zot, server, columns, rows):
         check(f"{columns}/panel stacked", stacked)
         golden("panel", golden_panel)
         screen.terminal.type("/")
-        screen.terminal.wait_for(r"^  /export")
+        screen.terminal.wait_for(r"^ +/export")
         check(f"{columns}/menu", screen.terminal.screen())
         screen.terminal.keys("C-c")
         screen.clear()

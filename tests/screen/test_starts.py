@@ -27,7 +27,7 @@ def test_a_session_goes_on(screen):
     assert texts(screen.server.requests[-1]) == ["the beginning", "re: the beginning", "some words"]
     terminal.wait_for(r"^>\nready")
     screen.leave()
-    screen.open("-r", ready=r"^  \w{8} +\S+ \S+ the beginning$")
+    screen.open("-r", ready=r"^ +\w{8} +\S+ \S+ the beginning$")
     terminal.keys("Tab", "Enter", "Enter")
     terminal.wait_for(r"^resumed \S+: the beginning, 4 messages$|^resumed(?s:.*)4 messages$")
     assert screen.zot.session_files() == [path]
