@@ -179,8 +179,14 @@ class Panels:
     # --- from the user --------------------------------------------------------------------------------------
 
     def press(self, extension: str, panel_id: str, key: str, text: str | None = None) -> None:
-        """Sends a key to the panel's worker. Raises `UnknownNameError` if the panel is not open."""
+        """Sends a key to the panel's worker, whose next redraws are shown at once: the user waits for them. Raises
+        `UnknownNameError` if the panel is not open."""
         self._pass_on(extension, frames.PanelKey(panel_id, key, text))
+        panel = self._panels[extension, panel_id]
+        panel.gate = TokenBucket(self._loop.clock(), RENDERS_BURST, RENDERS_PER_SECOND)
+        if panel.timer is not None:
+            panel.timer.cancel()
+            self._redraw_late(panel)
 
     def resize(self, extension: str, panel_id: str, width: int, height: int) -> None:
         """Sends the panel's size in characters to its worker. Raises `UnknownNameError` if the panel is not open."""

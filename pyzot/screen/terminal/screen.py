@@ -33,7 +33,7 @@ from .input import InputArea
 from .keys import key_bindings
 from .output import FrameOutput, print_above
 
-FRAME_S = 0.04
+FRAME_S = 0.02
 """Seconds between two frames that no key asks for."""
 PRINTED_AT_ONCE = 8 * 1024
 """Characters that are printed between two keys: a slow terminal must not hold up typing."""

@@ -139,6 +139,15 @@ def test_a_panel_that_is_redrawn_without_pause_ends_with_its_newest_content(host
     assert len(host.shown) < 200
 
 
+def test_the_answer_to_a_key_is_shown_at_once_also_after_a_flood(host: Watched):
+    host.run("open")
+    host.run("flood")
+    host.supervisor.panels.press("x", "p", "up")
+    assert host.shown[-1] == events.PanelRender("x", "p", "T", ("line 1999",), "f")
+    host.run("draw")
+    assert host.shown[-1] == events.PanelRender("x", "p", "T", ("two", "three"), "f")
+
+
 def test_panels_are_bounded(host: Watched):
     for number in range(PANELS_LIMIT):
         assert host.run("open", f"p{number}").frame is not None
