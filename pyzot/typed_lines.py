@@ -29,7 +29,7 @@ from prompt_toolkit.layout import Layout
 
 from pyzot.screen.terminal.input import InputArea
 from pyzot.screen.terminal.keys import bind_input
-from pyzot.screen.terminal.output import FrameOutput, print_above
+from pyzot.screen.terminal.output import FrameOutput
 
 READ = 8 * 1024
 """Bytes that are printed between two keys: a slow terminal must not hold up typing."""
@@ -73,7 +73,7 @@ class TypedLines:
                 for order in orders:
                     self._prompt = order.get("prompt", self._prompt)
                     self._completions = order.get("completions", self._completions)
-                print_above(self._app, self._output, "".join(order.get("print", "") for order in orders))
+                self._output.print_above(self._app, "".join(order.get("print", "") for order in orders))
                 await asyncio.sleep(0)  # for the keys
         finally:
             signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # a parent that was killed has left it in the background

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from enum import Enum
 from ..answers import CommandInfo, SkillInfo
 
 _HEAD = re.compile(r"/([\w-](?:[^\s/]*[\w-])?)(?:\s+(.*))?\Z", re.DOTALL)
+IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+_NAMED = re.compile(r"(?:(?<=\s)|^)@(?:\"([^\"\n\0\ud800-\udfff]+)\"|([^\s\0\ud800-\udfff]+))")
 PREFIX = "zot:"
 """Names a built-in command whose own name an extension has."""
 
@@ -102,24 +105,18 @@ class Commands:
 
     def list(self) -> list[tuple[str, str]]:
         """Each command with its slash, and its description, the built-in ones first."""
-
-        def is_read(name: str, kind: Kind) -> bool:
-            return self.read(f"/{name}").kind is kind
-
-        own = [
-            (f"/{each.name if is_read(each.name, Kind.BUILT_IN) else PREFIX + each.name}", each.description)
-            for each in BUILT_INS.values()
-        ]
+        own = [(name, Kind.BUILT_IN, each.description) for name, each in BUILT_INS.items()]
         of_extensions = [
-            (f"/{name}", f"{each.description} [{each.extension}]".strip())
+            (name, Kind.EXTENSION, f"{each.description} [{each.extension}]")
             for name, each in sorted(self.of_extensions.items())
-            if is_read(name, Kind.EXTENSION)
         ]
-        return [*own, *of_extensions] + [
-            (f"/{name}", f"{each.description} [skill]".strip())
-            for name, each in sorted(self.of_skills.items())
-            if is_read(name, Kind.SKILL)
-        ]
+        of_skills = [(name, Kind.SKILL, f"{each.description} [skill]") for name, each in sorted(self.of_skills.items())]
+        found = []
+        for name, kind, description in (*own, *of_extensions, *of_skills):
+            is_read = self.read(f"/{name}").kind is kind
+            if is_read or kind is Kind.BUILT_IN:
+                found.append((f"/{'' if is_read else PREFIX}{name}", description.strip()))
+        return found
 
     def nearest(self, name: str) -> str:
         """The known command that is most like an unknown one; "" if none is."""
@@ -127,3 +124,13 @@ class Commands:
 
         near = get_close_matches(f"/{name}", [known for known, _ in self.list()], 1)
         return near[0] if near else ""
+
+
+def images_in(text: str, cwd: str) -> list[str]:
+    """The paths of the images that the text names with `@`, each once. A name without a file stays a word."""
+    found: dict[str, None] = {}
+    for match in _NAMED.finditer(text):
+        path = os.path.join(cwd, os.path.expanduser(match[1] or match[2].rstrip(".,;:!?)")))
+        if path.lower().endswith(IMAGES) and os.path.isfile(path):
+            found[path] = None
+    return list(found)

@@ -8,8 +8,7 @@ from collections import deque
 from ..errors import RuntimeDied, ZotError
 from ..events import CompactDone
 from . import built_ins
-from .attachments import images_in
-from .commands import Kind, Line
+from .commands import Kind, Line, images_in
 from .engine import STARTS
 from .looking_back import LookingBack
 from .questions import HOW
@@ -19,7 +18,7 @@ from .view.figures import count, duration, local_time
 from .view.tool_calls import text_of
 
 SHELL_CONTEXT = 20_000
-"""Characters of the output of a `!command` that the model gets with the next prompt."""
+"""Last characters of the output of a `!command` that the model gets with the next prompt."""
 DISPLAY_LIMIT = 64 * 1024
 """Characters of a text of a command that are shown."""
 COMPLETION_S = 5.0
@@ -83,7 +82,7 @@ class Conversation:
         try:
             runtime = await scene.engine.start()
         except (ZotError, OSError, TypeError) as error:
-            scene.say("error", f"✗ {first_line(error)}")
+            scene.say("error", "✗ " + str(error).partition(":\n")[0])  # its lines on stderr are shown already
             scene.leave(max(1, getattr(error, "exit_status", 1)))
             return
         try:
@@ -108,7 +107,7 @@ class Conversation:
         scene.panels.clear()
         scene.notes.clear()
         scene.view.show(scene.transcript.end(has_died=True))
-        scene.say("error", f"✗ {first_line(error)}")
+        scene.say("error", "✗ " + str(error).partition(":\n")[0])
         if scene.engine.quick_deaths >= STARTS:
             scene.say("error", f"it has ended {STARTS} times soon after its start; zot -c continues the session")
             scene.leave(1)
@@ -224,10 +223,7 @@ class Conversation:
     async def _shell(self, command: str) -> None:
         """Runs a command of the user. Its output goes to the model with the next prompt."""
         outcome = await self.scene.runtime.call_tool("bash", {"command": command})
-        text = text_of(outcome.content)
-        if len(text) > SHELL_CONTEXT:
-            text = f"{text[: SHELL_CONTEXT // 2]}\n[…]\n{text[-SHELL_CONTEXT // 2 :]}"
-        self._shell_outputs += f"I ran this command: {command}\n{text}\n\n"
+        self._shell_outputs += f"I ran this command: {command}\n{text_of(outcome.content)[-SHELL_CONTEXT:]}\n\n"
 
     # --- panels -----------------------------------------------------------------------------------------------
 
@@ -266,10 +262,8 @@ class Conversation:
         """The lines that are carried out beside the queue for a second or more, then those that wait."""
         now = self.scene.clock()
         slow = [(line, now - began) for line, began in self._beside if now - began >= 1]
-        return [
-            *(f"… {line.text} {duration(took)}" for line, took in slow),
-            *(f"waits: {line.text}" for line in self.queue),
-        ]
+        beside = [f"… {line.text} {duration(took)}" for line, took in slow]
+        return beside + [f"waits: {line.text}" for line in self.queue]
 
     def arguments_of(self, command: str) -> list[tuple[str, str]]:
         """The arguments that a command may get, with descriptions. It waits: for the thread of the completion."""
@@ -285,8 +279,3 @@ class Conversation:
             return [(each.id[:8], f"{local_time(each.modified)} {each.title}") for each in asked.result(COMPLETION_S)]
         except (ZotError, TimeoutError):
             return []
-
-
-def first_line(error: Exception) -> str:
-    """The reason of an end; the lines on stderr that it repeats are shown already."""
-    return str(error).partition("\n")[0].rstrip(":")

@@ -85,10 +85,7 @@ class PlainScreen:
         self.show([f"for the next line: {self.palette.clean(text)}"])
 
     def suggest(self, text: str) -> None:
-        choices = self.conversation.arguments_of(text.strip()) if text.strip() == "/model" else []
-        self.show(
-            [self.palette.clean(f"{name}  {description}") for name, description in choices] or [f"go on with: {text}…"]
-        )
+        self.show([f"go on with: {self.palette.clean(text)}…"])
 
     async def run_outside(self, command: Sequence[str]) -> int:
         process = await asyncio.create_subprocess_exec(*command, cwd=self.scene.cwd)

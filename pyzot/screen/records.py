@@ -14,6 +14,8 @@ class Records:
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
+        self._down: set[str] = set()
+        """The extensions that have ended and not started again."""
 
     def take(self, event: events.AnyEvent) -> None:
         """Shows a record."""
@@ -30,7 +32,8 @@ class Records:
             case events.PanelRender():
                 its.panels.draw(event)
             case events.PanelClose(extension, panel_id):
-                if (panel := its.panels.close(extension, panel_id)) is not None:
+                panel = its.panels.close(extension, panel_id)
+                if panel is not None and extension in self._down:
                     its.say("dim", f"the panel {panel.title or panel.id} of {panel.extension} has closed")
             case events.ExtDisplay() | events.ExtInsert():
                 return  # the outcome of the command says the same
@@ -40,6 +43,8 @@ class Records:
             case _:
                 if isinstance(event, events.ExtensionNotice) and event.event in NEW_COMMANDS:
                     its.extensions.add(event.extension)
+                    change = self._down.add if event.event in ("failed", "exited") else self._down.discard
+                    change(event.extension)
                     its.refresh_soon()
                 its.view.show(its.transcript.take(event))
         its.view.change()

@@ -162,10 +162,10 @@ class Scene:
             return "starting"
         window, held = self.windows.get(state.model), 0 if last is None else tokens(last)
         context = f"{100 * held / window:.0f} % of {count(window)}" if window and held else ""
-        used = (dollars(state.usage.cost_usd), f"{count(tokens(state.usage))} tokens")
+        cost, spent = dollars(state.usage.cost_usd), f"{count(tokens(state.usage))} tokens"
         extensions = f"{number} extension{'' if number == 1 else 's'}" if number else ""
         what = activity if self.questions.first is None else "a guard asks"
-        return joined((what, state.model, context, *used, extensions), columns)
+        return joined((what, state.model, cost, context, spent, extensions), columns)
 
     def rows(self, waiting: Sequence[str], columns: int, height: int) -> list[str]:
         """All that is not final in at most `height` rows, with the lines that wait. A question and a panel come first
@@ -190,6 +190,6 @@ class Scene:
 def queue_rows(waiting: Sequence[str], columns: int, height: int, palette: Palette) -> list[str]:
     """The first lines, one row each; the last row counts those that are left out."""
     lines = [palette.one_line(line, 400) for line in waiting]
-    if len(lines) > height:
-        lines = [*lines[: max(0, height - 1)], f"{len(lines) - max(0, height - 1)} more wait"][:height]
-    return [palette.paint("dim", fit(line, columns)) for line in lines]
+    if len(lines) > height > 0:
+        lines[height - 1 :] = [f"{len(lines) - height + 1} more wait"]
+    return [palette.paint("dim", fit(line, columns)) for line in lines[:height]]

@@ -71,7 +71,7 @@ def check(name: str, shown: str) -> None:
     for pattern, mask in VARIES:
         shown = re.sub(pattern, mask, shown)
     shown = "\n".join(line.rstrip() for line in shown.split("\n")).strip("\n") + "\n"
-    path = GOLDEN / f"{name}.txt"
+    path = GOLDEN / f"{name.replace(' ', '-')}.txt"
     if os.environ.get(REWRITES):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(shown, "utf-8")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.output.color_depth import ColorDepth
@@ -13,7 +11,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 
 class FrameOutput(Vt100_Output):
-    """Keeps all output within `frame` until its end. It never asks for the cursor's place: a slow terminal would answer
+    """Writes the lines and the drawn part at once. It never asks for the cursor's place: a slow terminal would answer
     late, and its answer would be taken for keys."""
 
     _is_held = False
@@ -27,12 +25,13 @@ class FrameOutput(Vt100_Output):
         assert isinstance(output, cls)
         return output
 
-    @contextmanager
-    def frame(self) -> Iterator[None]:
-        """Writes everything at the end at once."""
+    def print_above(self, app: Application[None], text: str) -> None:
+        """Prints whole lines above the drawn part, which moves down. The terminal stays raw, so no key is echoed."""
         self._is_held = True
         try:
-            yield
+            app.renderer.erase(leave_alternate_screen=False)
+            self.write_raw(text.replace("\n", "\r\n"))
+            app._redraw()
         finally:
             self._is_held = False
             self.flush()
@@ -40,11 +39,3 @@ class FrameOutput(Vt100_Output):
     def flush(self) -> None:
         if not self._is_held:
             super().flush()
-
-
-def print_above(app: Application[None], output: FrameOutput, text: str) -> None:
-    """Prints whole lines above the drawn part, which moves down. The terminal stays raw, so no key is echoed."""
-    with output.frame():
-        app.renderer.erase(leave_alternate_screen=False)
-        output.write_raw(text.replace("\n", "\r\n"))
-        app._redraw()

@@ -31,7 +31,7 @@ from .completion import InputCompleter, may_complete
 from .history import UserHistory
 from .input import InputArea
 from .keys import key_bindings
-from .output import FrameOutput, print_above
+from .output import FrameOutput
 
 FRAME_S = 0.02
 """Seconds between two frames that no key asks for."""
@@ -75,7 +75,7 @@ class TerminalScreen:
         completer = InputCompleter(scene.commands.list, self.conversation.arguments_of, scene.cwd)
         self.input = InputArea(UserHistory(), completer, prompt=self._prompt, offers_for=may_complete)
         self.input.put(self._first)
-        above = Window(FormattedTextControl(lambda: self._above), height=self._above_height, wrap_lines=False)
+        above = Window(FormattedTextControl(lambda: self._above), height=lambda: Dimension.exact(len(self._rows)))
         status = Window(FormattedTextControl(self._status), height=1, style="fg:ansibrightblack")
         scene.say("dim", "/help lists the commands and keys, Ctrl-D leaves")
         deeds = {
@@ -105,9 +105,6 @@ class TerminalScreen:
             self._lines.clear()
             self._is_outside = True
             self.scene.leave(128 + signal.SIGHUP)
-        finally:
-            if work is not None and not self.scene.is_over:
-                self.scene.leave(1)
         found = await work if work is not None else 1
         self._print_rest()
         return found
@@ -176,7 +173,7 @@ class TerminalScreen:
             return
         self._stash_draft()
         if self._lines:
-            print_above(self.app, self.output, self._next_text())
+            self.output.print_above(self.app, self._next_text())
             if self._lines:
                 self._schedule()
         else:
@@ -209,9 +206,6 @@ class TerminalScreen:
         self._rows = self.scene.rows(self.conversation.waiting(), self._columns, height)
         self._above = ANSI("\n".join(self._rows))
         self.conversation.tell_panel_size()
-
-    def _above_height(self) -> Dimension:
-        return Dimension.exact(len(self._rows))
 
     def _status(self) -> ANSI:
         return ANSI(self.scene.status(self.conversation.activity, self._columns - 1))

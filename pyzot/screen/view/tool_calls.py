@@ -32,10 +32,7 @@ class RunningCall:
     call: ToolCall
     began: float
     progress: str = ""
-
-    def add_progress(self, text: str) -> None:
-        """Keeps the end of the output."""
-        self.progress = (self.progress + text)[-TAIL:]
+    """The last `TAIL` characters of its output."""
 
 
 def headline(call: ToolCall, palette: Palette) -> str:

@@ -59,7 +59,9 @@ class Transcript:
             "tool_progress": self._tool_progress,
             "tool_result": self._tool_result,
             "turn_end": self._turn_end,
-            "retry": self._retry,
+            "retry": lambda event: self._wait(
+                f"{event.reason}: attempt {event.attempt} of {event.of} in {event.wait_s:.0f} s,"
+            ),
             "compact_start": lambda _event: self._wait("summarising older messages"),
             "compact_done": lambda event: [
                 palette.paint("dim", f"compacted: {event.messages_before} messages are now {event.messages_after}")
@@ -115,20 +117,17 @@ class Transcript:
         shown = [paint("bold", "> ") + lines[0], *(f"  {line}" for line in lines[1:PROMPT_LINES])]
         if len(shown) < len(lines):
             shown.append(paint("dim", f"  … {len(lines) - len(shown)} more lines"))
-        return ["", *shown, ""]
+        return [*shown, ""]
 
     def _text_delta(self, event: Any) -> list[str]:
-        lines = self._end_thinking()
+        took = self._clock() - self._since
+        step, self.waits_for = self.waits_for, ""
+        lines = []
+        if step == THINKING and took >= 1:
+            lines = [self._palette.paint("dim", f"… thought for {duration(took)} (Ctrl-T shows it)")]
         for block in self._blocks.add(event.delta):
             lines += [*markdown.render(block, self.columns, self._palette), ""]
         return lines
-
-    def _end_thinking(self) -> list[str]:
-        took = self._clock() - self._since
-        step, self.waits_for = self.waits_for, ""
-        if step == THINKING and took >= 1:
-            return [self._palette.paint("dim", f"… thought for {duration(took)} (Ctrl-T shows it)")]
-        return []
 
     def _end_text(self) -> list[str]:
         block = self._blocks.finish()
@@ -145,7 +144,7 @@ class Transcript:
 
     def _tool_progress(self, event: Any) -> list[str]:
         if (running := self._running.get(event.id)) is not None:
-            running.add_progress(event.text)
+            running.progress = (running.progress + event.text)[-tool_calls.TAIL :]
         return []
 
     def _tool_result(self, event: ToolResult) -> list[str]:
@@ -169,9 +168,6 @@ class Transcript:
             lines.append(self._palette.paint("yellow", "the reply was cut at the model's maximum length"))
         return lines
 
-    def _retry(self, event: Any) -> list[str]:
-        return self._wait(f"{event.reason}: attempt {event.attempt} of {event.of} in {event.wait_s:.0f} s,")
-
     def _notice(self, event: Any) -> list[str]:
         if (style := LOUD.get(event.event)) is None:
             return []
@@ -180,4 +176,4 @@ class Transcript:
         return wrap(self._palette.paint(style, text), self.columns)
 
     def _result(self, event: Any) -> list[str]:
-        return [*self.end(), self._palette.paint("dim", fit(summary(event), self.columns))]
+        return [*self.end(), self._palette.paint("dim", fit(summary(event), self.columns)), ""]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pyzot.screen.attachments import images_in
+from pyzot.screen.commands import images_in
 from tests.pyzot.screen.view.test_text import any_text
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from pyzot.screen.attachments import images_in
+from pyzot.screen.commands import images_in
 from pyzot.screen.terminal.completion import InputCompleter
 
 COMMANDS = [("/help", "Show it."), ("/hello", "[e]"), ("/deploy.prod", ""), ("/grüße", "")]

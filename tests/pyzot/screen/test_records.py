@@ -40,7 +40,14 @@ def test_panels_come_and_go():
     assert taken(drawn, ev.PanelClose("e", "1")).view.lines == []
     scene = taken(opened, drawn, ev.PanelClose("e", "1"))
     assert scene.panels.top is None
-    assert scene.view.lines == ["the panel Todo of e has closed"]
+    assert scene.view.lines == []
+
+
+def test_a_panel_whose_extension_dies_closes_with_a_word():
+    opened, closed = ev.PanelOpen("e", "1", "Todo", ("a",), ""), ev.PanelClose("e", "1")
+    exited, restarted = ev.ExtensionNotice("e", "exited", "killed"), ev.ExtensionNotice("e", "restarted", "ready again")
+    lines = taken(opened, exited, closed, restarted, opened, closed).view.lines
+    assert lines.count("the panel Todo of e has closed") == 1
 
 
 def test_extensions_are_counted_and_their_commands_listed_again():
@@ -53,7 +60,7 @@ def test_extensions_are_counted_and_their_commands_listed_again():
 def test_a_recorded_run_beside_the_prompts_of_the_user():
     lines = taken(*map(read, [*RUN, RESULT])).view.lines
     assert "● bash rm -rf build" in lines
-    assert lines[-1].startswith("─ 4.2 s")
+    assert lines[-2].startswith("─ 4.2 s")
 
 
 def test_the_outcome_of_a_command_is_not_shown_twice():

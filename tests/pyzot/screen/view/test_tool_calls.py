@@ -62,7 +62,7 @@ def test_a_headline_names_the_owner_and_the_one_it_is_for():
 @given(any_text, any_text, st.integers(10, 200), st.floats(0, 1e9))
 def test_a_running_call_has_two_lines_of_the_columns(command, progress, columns, now):
     running = RunningCall(call({"command": command}), 0.0)
-    running.add_progress(progress)
+    running.progress = progress
     lines = tool_calls.running_lines(running, now, columns, COLOURED)
     assert 1 <= len(lines) <= 2
     assert all(width_of(line) <= columns and "\n" not in line for line in lines)
@@ -70,11 +70,8 @@ def test_a_running_call_has_two_lines_of_the_columns(command, progress, columns,
 
 def test_the_last_line_of_the_output_stands_below_a_running_call():
     running = RunningCall(call({"command": "make"}), 2.0)
-    running.add_progress("one\n10 %\r")
-    running.add_progress("90 %\r\n\n")
+    running.progress = "one\n10 %\r90 %\r\n\n"
     assert tool_calls.running_lines(running, 9.4, 40, PLAIN) == ["7 s ● bash make", "  90 %"]
-    running.add_progress("x" * 1_000_000)
-    assert len(running.progress) == tool_calls.TAIL
 
 
 def test_an_image_is_its_size_and_calls_are_left_out():

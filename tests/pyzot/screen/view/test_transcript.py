@@ -57,10 +57,10 @@ CALL = ev.ToolCall("t1", "bash", {"command": "make"})
 def test_a_recorded_run(transcript):
     shown = take(transcript, *map(read, [*RUN, RESULT]))
     assert shown == [
-        "", "> ", "",
+        "> ", "",
         "● bash rm -rf build", "  refused by guard", "",
         "guard: exit 1; started again in 0.5 s",
-        "─ 4.2 s · 2 turns · 3 tokens · $?",
+        "─ 4.2 s · 2 turns · 3 tokens · $?", "",
     ]  # fmt: skip
     assert transcript.live(10) == []
 
@@ -127,8 +127,8 @@ def test_two_turns_without_an_end(transcript):
 
 def test_a_long_prompt_is_folded_and_one_of_an_extension_names_it(transcript):
     shown = take(transcript, ev.UserMessage(text("\n".join("x" * 40)), "", "e"))
-    assert shown[:3] == ["", "> [e] x", "  x"]
-    assert shown[PROMPT_LINES + 1 :] == ["  … 10 more lines", ""]
+    assert shown[:2] == ["> [e] x", "  x"]
+    assert shown[PROMPT_LINES:] == ["  … 10 more lines", ""]
 
 
 def test_waits_and_notices(transcript, clock):
