@@ -122,7 +122,7 @@ class EngineHost:
             if not self.notices.has_told_block(ran.reason):
                 self.notices.say(f"zot: {ran.status.value}: {ran.reason}")
             return
-        for number, line in enumerate(ran.reason.splitlines()):
+        for number, line in enumerate([] if self.notices.is_read else ran.reason.splitlines()):
             self.notices.say(f"     {line}" if number else f"zot: {line}")
         self.event_writer.emit(events.Error(ran.reason))
         if ran.status not in ABORTED:

@@ -33,6 +33,8 @@ class StderrNotices:
     def __init__(
         self, loop: Loop, event_writer: EventWriter, *, stderr: int, before_line: Callable[[], None] | None = None
     ) -> None:
+        self.is_read = False
+        """Whether a reader shows each record to a person: then stderr says only what no record says."""
         self.has_begun = False
         """Whether an extension that becomes ready now is late for the first request."""
         self.followers: list[Callable[[Extension, NoticeKind, str], None]] = []
@@ -62,7 +64,7 @@ class StderrNotices:
             follower(extension, kind, message)
         if kind == "blocked":
             self._last_block = message
-        if kind in RECORDED_ONLY or not self._is_news(extension, kind, message):
+        if self.is_read or kind in RECORDED_ONLY or not self._is_news(extension, kind, message):
             return
         if self._gathered is not None and kind in ("exited", "failed"):
             self._gathered.setdefault(_trouble(extension.name, message), []).append((extension.name, message))
@@ -95,7 +97,8 @@ class StderrNotices:
 
     def note(self, extension: Extension, level: str, message: str) -> None:
         """Writes a note of an extension to stderr."""
-        self.say(f"[{extension.name}] {level}: {message}")
+        if not self.is_read:
+            self.say(f"[{extension.name}] {level}: {message}")
 
     def _is_news(self, extension: Extension, kind: NoticeKind, message: str) -> bool:
         """Whether stderr has no such line yet. A guard that fails on every call gets one line per kind of failure."""

@@ -291,6 +291,7 @@ class RpcServer:
         else:
             if isinstance(request, requests.Hello):
                 self._client.shows_sent |= request.sent_prompts
+                self._host.notices.is_read |= request.quiet
             self._requests.answer(request)
 
     def _unlocks(self, request: requests.Request | request_lines.Refusal) -> bool:

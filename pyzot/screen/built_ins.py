@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from ..connection.command_line import default_program
 from ..connection.requests import absolute
+from .commands import Line
+from .looking_back import LookingBack
+from .scene import Scene
 from .view.figures import count, dollars, tokens
 from .view.text import fit
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from typing import Any
-
-    from .commands import Line
-    from .looking_back import LookingBack
-    from .scene import Scene
 
 FORMATS = {".html": "html", ".htm": "html", ".json": "json", ".zotsession": "zotsession"}
 KEYS = (
@@ -46,7 +42,7 @@ async def _help(scene: Scene, _rest: str) -> None:
         width = min(24, max(len(name) for name, _ in table))
         for name, text in table:
             head = scene.view.palette.paint("bold", f"{name:{width}}")
-            scene.view.show([fit(f"{head}  {scene.view.palette.one_line(text)}", scene.transcript.columns)])
+            scene.say("", fit(f"{head}  {scene.view.palette.one_line(text)}", 2 * scene.transcript.columns))
 
 
 async def _model(scene: Scene, rest: str) -> None:
@@ -106,7 +102,7 @@ async def _cost(scene: Scene, _rest: str) -> None:
     )
     for name, figures in stats.items():
         megabytes = figures.rss_bytes / 1e6
-        scene.say("", f"{name:20} {figures.cpu_s:8.2f} s CPU  {megabytes:8.1f} MB  {figures.processes} processes")
+        scene.say("", f"{name:20} {figures.cpu_s:8.2f} s CPU  {megabytes:8.1f} MB  processes: {figures.processes}")
 
 
 async def _tools(scene: Scene, _rest: str) -> None:
@@ -154,18 +150,7 @@ async def _exit(scene: Scene, _rest: str) -> None:
 
 
 _DEEDS: dict[str, Callable[[Scene, str], Awaitable[None]]] = {
-    "help": _help,
-    "model": _model,
-    "compact": _compact,
-    "clear": _clear,
-    "resume": _resume,
-    "fork": _fork,
-    "export": _export,
-    "cost": _cost,
-    "tools": _tools,
-    "ext": _ext,
-    "reload-ext": _reload_ext,
-    "top": _top,
-    "trust": _trust,
-    "exit": _exit,
-}
+    "help": _help, "model": _model, "compact": _compact, "clear": _clear, "resume": _resume, "fork": _fork,
+    "export": _export, "cost": _cost, "tools": _tools, "ext": _ext, "reload-ext": _reload_ext, "top": _top,
+    "trust": _trust, "exit": _exit,
+}  # fmt: skip

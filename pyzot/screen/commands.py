@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..answers import CommandInfo, SkillInfo
+from ..answers import CommandInfo, SkillInfo
 
 _HEAD = re.compile(r"/([\w-](?:[^\s/]*[\w-])?)(?:\s+(.*))?\Z", re.DOTALL)
 PREFIX = "zot:"
@@ -30,11 +27,11 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class BuiltIn:
-    """A command of the screen. `waits`: it changes the transcript, the model or the tools, so it waits in the queue.
-    `is_zots`: the Go zot has it too; then it wins over an extension's command of this name."""
+    """A command of the screen. Its description begins with its arguments. `waits`: it changes the transcript, the model
+    or the tools, so it waits in the queue. `is_zots`: the Go zot has it too; then it wins over an extension's command
+    of this name."""
 
     name: str
-    arguments: str
     description: str
     waits: bool = False
     is_zots: bool = False
@@ -43,20 +40,20 @@ class BuiltIn:
 BUILT_INS = {
     each.name: each
     for each in (
-        BuiltIn("help", "", "Show the commands and the keys.", is_zots=True),
-        BuiltIn("model", "[ID]", "Use another model.", waits=True, is_zots=True),
-        BuiltIn("compact", "[INSTRUCTIONS]", "Replace older messages by a summary.", waits=True, is_zots=True),
-        BuiltIn("clear", "", "Begin a new conversation.", waits=True, is_zots=True),
-        BuiltIn("resume", "[ID]", "Go on with a past session.", waits=True),
-        BuiltIn("fork", "", "Go on in a copy of the session.", waits=True),
-        BuiltIn("export", "[FILE]", "Write the conversation to a file: .md, .html, .json or .zotsession."),
-        BuiltIn("cost", "", "Show tokens and dollars, and the cost of each extension."),
-        BuiltIn("tools", "", "List the tools that the model has."),
-        BuiltIn("ext", "", "Show the state of each extension."),
-        BuiltIn("reload-ext", "[NAME]", "Load one extension again, or all and new ones.", waits=True, is_zots=True),
-        BuiltIn("top", "", "Show what each extension uses, live."),
-        BuiltIn("trust", "[NAME]", "Trust an extension of this project, and start it.", waits=True),
-        BuiltIn("exit", "", "Leave.", is_zots=True),
+        BuiltIn("help", "Show the commands and the keys.", is_zots=True),
+        BuiltIn("model", "[ID] Use another model.", waits=True, is_zots=True),
+        BuiltIn("compact", "[INSTRUCTIONS] Replace older messages by a summary.", waits=True, is_zots=True),
+        BuiltIn("clear", "Begin a new conversation.", waits=True, is_zots=True),
+        BuiltIn("resume", "[ID] Go on with a past session.", waits=True),
+        BuiltIn("fork", "Go on in a copy of the session.", waits=True),
+        BuiltIn("export", "[FILE] Write the conversation to a file: .md, .html, .json or .zotsession."),
+        BuiltIn("cost", "Show tokens and dollars, and the cost of each extension."),
+        BuiltIn("tools", "List the tools that the model has."),
+        BuiltIn("ext", "Show the state of each extension."),
+        BuiltIn("reload-ext", "[NAME] Load one extension again, or all and new ones.", waits=True, is_zots=True),
+        BuiltIn("top", "Show what each extension uses, live."),
+        BuiltIn("trust", "[NAME] Trust an extension of this project, and start it.", waits=True),
+        BuiltIn("exit", "Leave.", is_zots=True),
     )
 }
 """The commands of the screen by their names."""

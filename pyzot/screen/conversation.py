@@ -14,12 +14,9 @@ from .engine import STARTS
 from .looking_back import LookingBack
 from .questions import HOW
 from .records import Records
+from .scene import Scene
 from .view.figures import count, duration, local_time
 from .view.tool_calls import text_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from .scene import Scene
 
 SHELL_CONTEXT = 20_000
 """Characters of the output of a `!command` that the model gets with the next prompt."""
@@ -41,7 +38,7 @@ class Conversation:
         """The lines that wait, the next one first."""
         self._records = Records(scene)
         scene.engine.on_event = self._records.take
-        scene.engine.on_stderr = self._records.line
+        scene.engine.on_stderr = lambda line: scene.say("dim", line.removeprefix("zot: "))
         scene.engine.on_death = self._on_death
         self._loop = asyncio.get_running_loop()
         self._ends_when_done = False
@@ -86,7 +83,7 @@ class Conversation:
         try:
             runtime = await scene.engine.start()
         except (ZotError, OSError, TypeError) as error:
-            scene.say("error", f"✗ {error}")
+            scene.say("error", f"✗ {first_line(error)}")
             scene.leave(max(1, getattr(error, "exit_status", 1)))
             return
         try:
@@ -111,7 +108,7 @@ class Conversation:
         scene.panels.clear()
         scene.notes.clear()
         scene.view.show(scene.transcript.end(has_died=True))
-        scene.say("error", f"✗ {error}")
+        scene.say("error", f"✗ {first_line(error)}")
         if scene.engine.quick_deaths >= STARTS:
             scene.say("error", f"it has ended {STARTS} times soon after its start; zot -c continues the session")
             scene.leave(1)
@@ -154,7 +151,7 @@ class Conversation:
     def edit_last(self) -> None:
         """Brings the last prompt back into the input, if nothing runs or waits."""
         if not (self.is_busy or self.queue):
-            self.scene.begin(self.looking_back.edit_last())
+            self.scene.begin(self.scene.attempt(self.looking_back.edit_last()))
 
     @property
     def is_busy(self) -> bool:
@@ -164,26 +161,16 @@ class Conversation:
     async def _carry_out_beside(self, line: Line) -> None:
         begun = (line, self.scene.clock())
         self._beside.append(begun)
-        await self._attempt(line)
+        await self.scene.attempt(self._obey(line))
         self._beside.remove(begun)
         self.scene.changed.set()
 
     async def _carry_out(self, line: Line) -> None:
         """Carries out a line of the queue."""
         self._began = self.scene.clock()
-        await self._attempt(line)
-        self._began = 0.0
-
-    async def _attempt(self, line: Line) -> None:
         self.scene.view.change()
-        try:
-            await self._obey(line)
-        except RuntimeDied:
-            self.scene.engine.notice_end()
-        except (ZotError, OSError, ValueError) as error:  # a ValueError: a file is no image
-            self.scene.say("error", f"✗ {error}")
-        finally:
-            self.scene.view.change()
+        await self.scene.attempt(self._obey(line))
+        self._began = 0.0
 
     async def _obey(self, line: Line) -> None:
         if line.kind is Kind.UNKNOWN:  # an extension that was still starting may have it
@@ -218,7 +205,6 @@ class Conversation:
                 if isinstance(event, CompactDone):
                     self.looking_back.compacted(event)
                 if event.prompt:
-                    self._records.note(event)
                     scene.view.show(scene.transcript.take(event))
                     scene.view.change()
         finally:
@@ -285,11 +271,6 @@ class Conversation:
             *(f"waits: {line.text}" for line in self.queue),
         ]
 
-    @property
-    def has_times(self) -> bool:
-        """Whether times are shown, which change by themselves."""
-        return self.is_busy or bool(self._beside)
-
     def arguments_of(self, command: str) -> list[tuple[str, str]]:
         """The arguments that a command may get, with descriptions. It waits: for the thread of the completion."""
         scene, name = self.scene, self.scene.commands.read(command).name
@@ -304,3 +285,8 @@ class Conversation:
             return [(each.id[:8], f"{local_time(each.modified)} {each.title}") for each in asked.result(COMPLETION_S)]
         except (ZotError, TimeoutError):
             return []
+
+
+def first_line(error: Exception) -> str:
+    """The reason of an end; the lines on stderr that it repeats are shown already."""
+    return str(error).partition("\n")[0].rstrip(":")

@@ -5,18 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
+from ..answers import SessionFile
 from ..async_runtime import AsyncRuntime
 from ..errors import RuntimeDied, ZotError
+from ..events import AnyEvent, PermissionAsked
 from ..flags import RUN
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
-    from typing import Any
-
-    from ..answers import SessionFile
-    from ..events import AnyEvent, PermissionAsked
 
 DRAIN_S = 30.0
 """Seconds that the running prompt has to end after the screen was killed."""
@@ -78,7 +74,8 @@ class Engine:
             **{"drain_timeout": DRAIN_S, **options},
             on_event=self._put, on_stderr=self._put, permission=self._permission,
         )  # fmt: skip
-        self._watch(runtime)
+        runtime._client.process.ended.on_come(lambda: self._soon(self._died, runtime))
+        runtime._client.send("hello", quiet=True)
         await runtime
         self.runtime = runtime
         return runtime
@@ -94,18 +91,6 @@ class Engine:
         runtime, self.runtime = self.runtime, None
         if runtime is not None:
             await runtime.close()
-
-    def _watch(self, runtime: AsyncRuntime) -> None:
-        """Has the end of the process told in the loop, also while nothing waits for an answer."""
-        client = runtime._client
-
-        def ended() -> None:
-            try:
-                self._loop.call_soon_threadsafe(self._died, runtime)
-            except RuntimeError:
-                return  # the screen has ended
-
-        client.process.ended.on_come(ended)
 
     def notice_end(self) -> None:
         """Tells the end of the process at once, if it has ended: an answer may say so first."""
@@ -124,14 +109,17 @@ class Engine:
 
     # --- from the reading thread ------------------------------------------------------------------------------
 
+    def _soon(self, callback: Callable[..., None], *arguments: object) -> None:
+        try:
+            self._loop.call_soon_threadsafe(callback, *arguments)
+        except RuntimeError:
+            return  # the screen has ended
+
     def _put(self, item: AnyEvent | str) -> None:
         self._waiting.append(item)
         if not self._is_scheduled:
             self._is_scheduled = True
-            try:
-                self._loop.call_soon_threadsafe(self._take)
-            except RuntimeError:
-                return  # the screen has ended
+            self._soon(self._take)
 
     def _take(self) -> None:
         """Passes on some records; keys come before the next ones."""

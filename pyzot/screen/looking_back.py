@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import ZotError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..events import CompactDone
-    from .scene import Scene
+from ..events import CompactDone
+from .scene import Scene
 
 
 class LookingBack:
@@ -37,22 +33,18 @@ class LookingBack:
         if not self._prompts:
             return
         text, before = self._prompts.pop()
-        try:
-            runtime = its.runtime
-            state = await runtime.state()
-            if state.session is None:
-                await runtime.set_messages((await runtime.messages())[: max(0, before)])
-            else:
-                stored = {each.id: each.message_count for each in await runtime.sessions()}
-                gone = stored.get(state.session.id, state.message_count) - state.message_count
-                at = gone + before
-                await (runtime.fork(at) if at > 0 else runtime.clear())
-                back = gone - at + (await runtime.state()).message_count  # of messages that a summary had replaced
-                self._prompts = [(each, number + back) for each, number in self._prompts]
-            await its.refresh()
-        except ZotError as error:
-            its.say("error", f"✗ {error}")
-            return
+        runtime = its.runtime
+        state = await runtime.state()
+        if state.session is None:
+            await runtime.set_messages((await runtime.messages())[: max(0, before)])
+        else:
+            stored = {each.id: each.message_count for each in await runtime.sessions()}
+            gone = stored.get(state.session.id, state.message_count) - state.message_count
+            at = gone + before
+            await (runtime.fork(at) if at > 0 else runtime.clear())
+            back = gone - at + (await runtime.state()).message_count  # of messages that a summary had replaced
+            self._prompts = [(each, number + back) for each, number in self._prompts]
+        await its.refresh()
         where = f" in the new session {its.engine.session.id}" if its.engine.session else ""
         its.say("dim", f"before the last prompt again{where}; what tools did to files stays done")
         its.view.suggest(text)
@@ -71,15 +63,9 @@ class LookingBack:
 
     async def show_thinking(self) -> None:
         """Prints what the model thought last, as far as its provider shows it."""
-        its = self._scene
-        try:
-            messages = await its.runtime.messages()
-        except ZotError as error:
-            its.say("error", f"✗ {error}")
-            return
-        for message in reversed(messages):
-            texts = [block.get("text", "") for block in message["content"] if block.get("type") == "thinking"]
+        for message in reversed(await self._scene.runtime.messages()):
+            texts = [block.get("text") for block in message["content"] if block.get("type") == "thinking"]
             if any(texts):
-                its.say("dim", "\n\n".join(filter(None, texts)))
+                self._scene.say("dim", "\n\n".join(filter(None, texts)))
                 return
-        its.say("dim", "no thinking to show")
+        self._scene.say("dim", "no thinking to show")

@@ -7,15 +7,12 @@ import shutil
 import sys
 import threading
 import time
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .conversation import Conversation
 from .scene import Scene
 from .view.text import Palette
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
 
 PROMPT = "> "
 
@@ -103,8 +100,4 @@ class PlainScreen:
 
 def serve(options: Mapping[str, Any], *, first: str = "") -> int:
     """Converses in plain lines. Returns the exit status."""
-
-    async def run() -> int:
-        return await PlainScreen(options, first=first).run()
-
-    return asyncio.run(run())
+    return asyncio.run(PlainScreen(options, first=first).run())

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
+from typing import Any
 
+from ..events import PermissionAsked
 from .view.text import Palette, fit, wrap
 from .view.tool_calls import arguments_text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from ..events import PermissionAsked
 
 WHAT_ROWS = 12
 """Rows of what a guard asks about."""

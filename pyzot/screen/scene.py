@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol
 
+from ..answers import State
+from ..async_runtime import AsyncRuntime
 from ..errors import RuntimeDied, ZotError
 from .commands import Commands
 from .engine import Engine
@@ -13,17 +16,8 @@ from .questions import Questions, question_rows
 from .view.figures import count, dollars, joined, tokens
 from .view.notes import Notes
 from .view.panels import PanelStack
-from .view.text import fit
+from .view.text import Palette, fit, wrap
 from .view.transcript import Transcript
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from typing import Any
-
-    from ..answers import State
-    from ..async_runtime import AsyncRuntime
-    from .view.text import Palette
 
 
 class View(Protocol):
@@ -92,7 +86,7 @@ class Scene:
     def runtime(self) -> AsyncRuntime:
         """The engine. Raises `ZotError` if none runs."""
         if self.engine.runtime is None:
-            raise RuntimeDied(1, ["it starts again; try once more"])
+            raise ZotError("the engine is starting; try again in a moment")
         return self.engine.runtime
 
     def begin(self, work: Awaitable[None]) -> None:
@@ -107,6 +101,16 @@ class Scene:
         task = asyncio.get_running_loop().create_task(run())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def attempt(self, work: Awaitable[None]) -> None:
+        """Does something, and says why it failed."""
+        try:
+            await work
+        except RuntimeDied:
+            self.engine.notice_end()
+        except (ZotError, OSError, ValueError) as error:  # a ValueError: a file is no image
+            self.say("error", f"✗ {error}")
+        self.view.change()
 
     async def refresh(self) -> None:
         """Asks for the state, the commands and the skills."""
@@ -147,8 +151,9 @@ class Scene:
 
     def say(self, style: str, text: str) -> None:
         """Prints a text, cleaned, in a style; "" is none."""
-        palette = self.view.palette
-        self.view.show([palette.paint(style, line) for line in palette.clean(text).split("\n")])
+        palette, columns = self.view.palette, self.transcript.columns
+        lines = palette.clean(text).split("\n")
+        self.view.show([palette.paint(style, row) for line in lines for row in wrap(line, columns)])
 
     def status(self, activity: str, columns: int) -> str:
         """The status line. `activity` is what the queue does."""

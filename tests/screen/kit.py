@@ -45,28 +45,24 @@ def send(**frame):
 
 def carry_out(name, args):
     """The answer to a command."""
-    if name in PANELS:
-        if name == "evil":
-            send(type="notify", level="info", message=f"{EVIL}note")
-        return {"action": "open_panel", "open_panel": PANELS[name]}
-    if name == "notes":
+    if name == "evil":
+        send(type="notify", level="info", message=f"{EVIL}note")
+    elif name == "notes":
         for level in ("info", "success", "warn", "error"):
             send(type="notify", level=level, message=f"{level} of {NAME}")
     elif name == "unsay":
         send(type="clear_notes")
-    elif name == "show":
-        return {"action": "display", "display": f"{EVIL}{args}" if args == "evil" else f"shown: {args}"}
-    elif name == "put":
-        return {"action": "insert", "insert": args}
-    elif name == "say":
-        return {"action": "prompt", "prompt": args}
-    elif name == "cost":
-        return {"action": "display", "display": "the kit costs nothing"}
     elif name == "die":
         os._exit(3)
-    elif name == "fail":
-        return {"error": "it failed on purpose"}
-    return {"action": "noop"}
+    answers = {
+        **{panel: {"action": "open_panel", "open_panel": content} for panel, content in PANELS.items()},
+        "show": {"action": "display", "display": f"{EVIL}{args}" if args == "evil" else f"shown: {args}"},
+        "put": {"action": "insert", "insert": args},
+        "say": {"action": "prompt", "prompt": args},
+        "cost": {"action": "display", "display": "the kit costs nothing"},
+        "fail": {"error": "it failed on purpose"},
+    }
+    return answers.get(name, {"action": "noop"})
 
 
 def judge(frame):
@@ -77,17 +73,23 @@ def judge(frame):
         send(type="event_intercept_response", id=frame["id"], block=bad, reason="no rm here" if bad else "")
 
 
-send(type="hello", name=NAME, version="1", capabilities=["commands", "tools", "events"])
-for command, description in COMMANDS.items():
-    send(type="register_command", name=PREFIX + command, description=description)
-send(type="register_tool", name=f"{NAME}_tool", description="Say something.", schema={"type": "object"})
-send(type="subscribe", events=[], intercept=["tool_call"])
-send(type="ready")
+# In one piece: a host takes one that pauses in between as ready, without its guard.
+frames = [
+    {"type": "hello", "name": NAME, "version": "1", "capabilities": ["commands", "tools", "events"]},
+    *({"type": "register_command", "name": PREFIX + name, "description": text} for name, text in COMMANDS.items()),
+    {"type": "register_tool", "name": f"{NAME}_tool", "description": "Say something.", "schema": {"type": "object"}},
+    {"type": "subscribe", "events": [], "intercept": ["tool_call"]},
+    {"type": "ready"},
+]
+sys.stdout.write("".join(json.dumps(frame) + "\n" for frame in frames))
+sys.stdout.flush()
 for line in sys.stdin:
     frame = json.loads(line)
     kind = frame["type"]
     if kind == "command_invoked":
-        send(type="command_response", id=frame["id"], **carry_out(frame["name"][len(PREFIX) :], frame.get("args") or ""))
+        send(
+            type="command_response", id=frame["id"], **carry_out(frame["name"][len(PREFIX) :], frame.get("args") or "")
+        )
     elif kind == "tool_call":
         send(type="tool_result", id=frame["id"], content=[{"type": "text", "text": f"{EVIL}result"}])
     elif kind == "event_intercept":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tests.support.extension_folder import folder
 from tests.support.marked_processes import marked_pids
 from tests.support.messages_server import text_reply
-from tests.support.terminal import open_terminal
+from tests.support.terminal import LOOK_S, open_terminal
 from tests.support.zot_process import wait_until
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 KIT = Path(__file__).with_name("kit.py")
 MODEL = "claude-haiku-4-5"
-READY = r"^ready · "
+READY = r"^ready · \S"
 
 
 class Screen:
@@ -81,12 +82,18 @@ class Screen:
         return self.terminal.wait_for(then)
 
     def prompt(self, text: str) -> str:
-        """Enters a prompt and waits for the end of its last turn."""
-        self.enter(text, rf"(?s)^> {text}$.*^─ .*\n+> ?\nready · ")
-        return self.terminal.screen()
+        """Enters a prompt and waits for its end."""
+        before = self._ends()
+        self.terminal.command(text)
+        wait_until(lambda: self._ends() > before, pause_s=LOOK_S)
+        return self.terminal.wait_for(READY)
+
+    def _ends(self) -> int:
+        """The number of prompts that have ended, as the scrollback shows."""
+        return len(re.findall(r"^─ .*\d turns?\b", self.terminal.screen("-S", "-"), re.MULTILINE))
 
     def clear(self) -> None:
-        """Empties the visible lines."""
+        """Removes the visible lines."""
         self.terminal.keys("C-l")
         self.terminal.wait_for(r"\A\S*> ?\S*\n")
 

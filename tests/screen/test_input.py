@@ -14,27 +14,27 @@ def test_completion_names_all_commands_with_their_descriptions(screen):
     screen.open("--with-skills", "--ext", screen.kit())
     screen.enter("/show me", r"^\[/show\] shown: me$")
     terminal.type("/")
-    terminal.wait_for(r"^  /help +Show the commands and the keys\.$")
+    terminal.wait_for(r"^ +/help +Show the commands and the keys\.$")
     terminal.type("s")
-    shown = terminal.wait_for(r"^  /show +Show a text\. \[kit\]$")
-    assert "/help" not in shown
+    shown = terminal.wait_for(r"^ +/show +Show a text\. \[kit\]$")
+    assert "/model" not in shown
     terminal.keys("Escape")
     terminal.wait_for(r"^> /s.*\nready")
     terminal.keys("C-c")
     terminal.type("/ti")
-    terminal.wait_for(r"^  /tidy +Tidy the folder\. \[skill\]$")
+    terminal.wait_for(r"^ +/tidy +Tidy the folder\. \[skill\]$")
     terminal.keys("Tab")
     terminal.wait_for(r"^> /tidy$")
     terminal.keys("Enter", "Enter")
     terminal.wait_for(r"^> Use the skill 'tidy'\.$")
 
     terminal.type("look at @sh")
-    terminal.wait_for(r"^  shot\.txt")
+    terminal.wait_for(r"^ +shot\.txt")
     terminal.keys("Tab", "Enter")
     terminal.wait_for(r"^> look at @shot\.txt\nready")
     terminal.keys("C-c")
     terminal.type("/model claude-hai")
-    terminal.wait_for(r"^  claude-haiku-4-5 +200\.0k tokens$")
+    terminal.wait_for(r"^ +claude-haiku-4-5 +200\.0k tokens$")
     terminal.keys("C-c")
 
     # Only this zot has /cost, so the extension's wins, and ours has a prefix; the Go zot has /help, too.

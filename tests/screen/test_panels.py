@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.messages_server import text_reply, tool_reply
+from tests.support.zot_process import wait_until
 
 KEYS = {
     "Up": "up",
@@ -30,13 +31,13 @@ def test_notes_go_with_their_sender_the_next_prompt_and_escape(screen):
     screen.open("--ext", screen.kit(), "--ext", other)
     shown = screen.enter("/notes", r"^\[kit\] info of kit\n\[kit\] success .*\n\[kit\] warn .*\n\[kit\] error of kit$")
     assert shown.count("info of kit") == 1, "the same line on stderr is not shown again"
-    screen.enter("/unsay", r"\A>\nready")
+    screen.enter("/unsay", r"^> /unsay\n>\nready")
     screen.enter("/notes", r"error of kit")
     screen.prompt("go on")
     assert "error of kit" not in terminal.screen()
     screen.enter("/notes", r"error of kit")
     terminal.keys("Escape")
-    terminal.wait_for(r"turn .*\n>\nready")
+    terminal.wait_for(r"^> /notes\n>\nready")
 
 
 def test_each_key_reaches_the_panel(screen):
@@ -60,7 +61,7 @@ def test_each_key_reaches_the_panel(screen):
     screen.enter("/open", r"^╭─ First")
     terminal.keys("C-c")
     terminal.wait_for(r"^>\nready")
-    assert screen.heard().count(("panel_close", "one")) == 2
+    wait_until(lambda: screen.heard().count(("panel_close", "one")) == 2)
 
 
 def test_panels_scroll_and_stack_and_end_with_their_extension(screen):

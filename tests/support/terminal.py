@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from tests.support.zot_process import Zot
 
 
+LOOK_S = 0.03
+"""Seconds between two looks at the screen: each one is a process."""
+
+
 class Terminal:
     """A terminal of tmux with a shell in it, on a server of its own."""
 
@@ -72,7 +76,7 @@ class Terminal:
             return re.search(pattern, shown, re.MULTILINE) is not None
 
         try:
-            wait_until(matches)
+            wait_until(matches, pause_s=LOOK_S)
         except AssertionError:
             raise AssertionError(f"{pattern!r} did not come; the screen shows\n{shown}") from None
         return shown

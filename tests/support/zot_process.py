@@ -250,13 +250,13 @@ class Zot:
         return sorted(self.home.glob("sessions/*/*.jsonl"))
 
 
-def wait_until(condition: Callable[[], Any]) -> Any:
+def wait_until(condition: Callable[[], Any], *, pause_s: float = 0.005) -> Any:
     """Polls the condition, for changes that another process does not announce; returns its value."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         if found := condition():
             return found
-        time.sleep(0.005)
+        time.sleep(pause_s)
     raise AssertionError("it did not come about")
 
 

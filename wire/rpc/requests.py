@@ -45,6 +45,8 @@ class Hello(Request, frozen=True, tag="hello"):
     permissions: bool = False
     """Ours: whether the client decides where a guard leaves the decision to a person, see the record
     `permission_asked`. Without it such events are refused."""
+    quiet: bool = False
+    """Ours: whether the client shows records to a person: from now on stderr has no line about what a record says."""
 
 
 class Prompt(Request, frozen=True, tag="prompt"):

@@ -32,7 +32,7 @@ def program() -> Path:
     """Returns the path of the child's program. The wheel has these programs in a folder of the package `pyzot`."""
     programs = Path(__file__).parents[3]
     package = programs.parent if programs.name == "_programs" else programs / "pyzot"
-    return package / "screen" / "typed_lines.py"
+    return package / "typed_lines.py"
 
 
 class TypedLines:

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 
-from prompt_toolkit.completion import Completer, Completion, PathCompleter
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from prompt_toolkit.completion import CompleteEvent
-
-    Choices = Callable[[str], Sequence[tuple[str, str]]]
-
+Choices = Callable[[str], Sequence[tuple[str, str]]]
 _PATH = re.compile(r"(?:^|\s)@(?:\"([^\"\n]*)|([^\s\"]*))$")
 _COMMAND = re.compile(r"/[^\s/]*$")
 _ARGUMENT = re.compile(r"(/[^\s/]+)\s+([^\s@]\S*|)$")
@@ -49,3 +43,8 @@ def _matching(begun: str, choices: Iterable[tuple[str, str]]) -> Iterable[Comple
     for name, description in choices:
         if name.lower().startswith(begun.lower()):
             yield Completion(name, -len(begun), display_meta=description)
+
+
+def may_complete(text: str) -> bool:
+    """Whether a part of the text can be completed."""
+    return text[:1] == "/" or "@" in text

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Callable
 
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import ThreadedCompleter
+from prompt_toolkit.completion import Completer, ThreadedCompleter
 from prompt_toolkit.filters import Condition
-from prompt_toolkit.layout.containers import ConditionalContainer, HSplit, Window
-from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import History
+from prompt_toolkit.layout.containers import HSplit, Window
+from prompt_toolkit.layout.controls import BufferControl
 from prompt_toolkit.layout.dimension import Dimension
+from prompt_toolkit.layout.menus import CompletionsMenu
 from prompt_toolkit.widgets import SearchToolbar
-
-from ..view.text import fit
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from prompt_toolkit.completion import Completer
-    from prompt_toolkit.formatted_text import StyleAndTextTuples
-    from prompt_toolkit.history import History
 
 LONG_PASTE = 20
 """Lines. A longer paste stands in the input as one mark, and is put in its place when the line is entered; so does one
@@ -33,11 +27,20 @@ MENU_ROWS = 7
 
 
 class InputArea:
-    """A `container` with the input and its menu. `prompt` is what stands before the first line."""
+    """A `container` with the input and its menu. `prompt` is what stands before the first line. `offers_for` says for
+    which text there may be completions: for others a menu in the making would take the next Up or Escape."""
 
-    def __init__(self, history: History, completer: Completer, *, prompt: Callable[[], str]) -> None:
-        self.buffer = Buffer(
-            history=history, completer=ThreadedCompleter(completer), complete_while_typing=True, multiline=True,
+    def __init__(
+        self,
+        history: History,
+        completer: Completer,
+        *,
+        prompt: Callable[[], str],
+        offers_for: Callable[[str], bool] = bool,
+    ) -> None:
+        self.buffer: Buffer = Buffer(
+            history=history, completer=ThreadedCompleter(completer), multiline=True,
+            complete_while_typing=Condition(lambda: offers_for(self.buffer.text)),
         )  # fmt: skip
         self._prompt = prompt
         self._pastes: dict[str, str] = {}
@@ -47,8 +50,7 @@ class InputArea:
             self.control, wrap_lines=True, dont_extend_height=True, height=Dimension(min=1, max=INPUT_ROWS),
             get_line_prefix=self._line_prefix,
         )  # fmt: skip
-        menu = Window(FormattedTextControl(self._menu), dont_extend_height=True, height=Dimension(min=0, max=MENU_ROWS))
-        self.container = HSplit([self.window, search, ConditionalContainer(menu, Condition(self._has_menu))])
+        self.container = HSplit([self.window, search, CompletionsMenu(max_height=MENU_ROWS)])
 
     @property
     def rows(self) -> int:
@@ -96,27 +98,3 @@ class InputArea:
     def _line_prefix(self, line: int, wrapped: int) -> StyleAndTextTuples:
         prompt = self._prompt()
         return [("bold", prompt)] if line == 0 and wrapped == 0 else [("", " " * len(prompt))]
-
-    def _has_menu(self) -> bool:
-        return self.buffer.complete_state is not None and bool(self.buffer.complete_state.completions)
-
-    def _menu(self) -> StyleAndTextTuples:
-        """The completions around the selected one, each with its description."""
-        from prompt_toolkit.application import get_app
-
-        state = self.buffer.complete_state
-        if state is None or not state.completions:
-            return []
-        columns = get_app().output.get_size().columns
-        index = state.complete_index or 0
-        first = max(0, min(index - MENU_ROWS // 2, len(state.completions) - MENU_ROWS))
-        shown = state.completions[first : first + MENU_ROWS]
-        width = min(max(len(each.display_text) for each in shown), max(10, columns // 2))
-        rows: StyleAndTextTuples = []
-        for number, each in enumerate(shown, first):
-            style = "reverse" if number == state.complete_index else ""
-            name = fit(each.display_text, width)
-            rows += [(style, f"  {name:{width}}"), ("", "  "),
-                     ("fg:ansibrightblack", fit(each.display_meta_text, columns - width - 5) + "\n")]  # fmt: skip
-        rows[-1] = (rows[-1][0], rows[-1][1].rstrip("\n"))
-        return rows

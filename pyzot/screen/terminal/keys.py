@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from prompt_toolkit.filters import Condition, Filter, is_searching
-from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from prompt_toolkit.key_binding import KeyPressEvent
-
-    from ..conversation import Conversation
-    from .input import InputArea
+from ..conversation import Conversation
+from .input import InputArea
 
 TO_PANEL: dict[Keys | str, str] = {
-    Keys.Up: "up",
-    Keys.Down: "down",
-    Keys.Left: "left",
-    Keys.Right: "right",
-    Keys.ControlM: "enter",
-    Keys.ControlJ: "enter",
-    Keys.ControlI: "tab",
-    Keys.ControlH: "backspace",
-    Keys.Delete: "delete",
-    Keys.Home: "home",
-    Keys.End: "end",
-    Keys.PageUp: "pageup",
-    Keys.PageDown: "pagedown",
-}
+    Keys.Up: "up", Keys.Down: "down", Keys.Left: "left", Keys.Right: "right", Keys.ControlM: "enter",
+    Keys.ControlJ: "enter", Keys.ControlI: "tab", Keys.ControlH: "backspace", Keys.Delete: "delete",
+    Keys.Home: "home", Keys.End: "end", Keys.PageUp: "pageup", Keys.PageDown: "pagedown",
+}  # fmt: skip
 """The names of keys in `panel_key`. A character is `rune`, with its text; any other key is `unknown`."""
 
 
@@ -48,7 +34,9 @@ def key_bindings(conversation: Conversation, area: InputArea, deeds: Mapping[Key
             area.buffer.auto_up(count=event.arg)
 
     keys.add(Keys.ControlD, filter=~has_panel & Condition(lambda: not area.buffer.text))(lambda _event: scene.leave())
-    keys.add(Keys.ControlT, filter=~has_panel)(lambda _event: scene.begin(conversation.looking_back.show_thinking()))
+    keys.add(Keys.ControlT, filter=~has_panel)(
+        lambda _event: scene.begin(scene.attempt(conversation.looking_back.show_thinking()))
+    )
     keys.add(Keys.ControlZ)(lambda _event: deeds[Keys.ControlZ]())
     for key in (Keys.Escape, Keys.ControlC, Keys.SIGINT, Keys.ControlO):
         keys.add(key, filter=~has_panel)(lambda _event, deed=deeds[key]: deed())

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 
+from prompt_toolkit.application import Application
+from prompt_toolkit.output.color_depth import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from prompt_toolkit.application import Application
 
 
 class FrameOutput(Vt100_Output):
@@ -24,7 +21,8 @@ class FrameOutput(Vt100_Output):
     @classmethod
     def on_stdout(cls) -> FrameOutput:
         """The output of this process's terminal."""
-        output = cls.from_pty(sys.stdout, term=os.environ.get("TERM"), enable_bell=False)
+        depth = ColorDepth.DEPTH_1_BIT if os.environ.get("NO_COLOR") else None
+        output = cls.from_pty(sys.stdout, term=os.environ.get("TERM"), default_color_depth=depth, enable_bell=False)
         output.enable_cpr = False
         assert isinstance(output, cls)
         return output

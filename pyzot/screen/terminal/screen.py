@@ -6,8 +6,13 @@ import asyncio
 import gc
 import os
 import signal
+import sys
+import termios
 import time
 from collections import deque
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.application.run_in_terminal import in_terminal
@@ -22,16 +27,11 @@ from ..conversation import Conversation
 from ..scene import Scene
 from ..view import markdown
 from ..view.text import Palette
-from .completion import InputCompleter
+from .completion import InputCompleter, may_complete
 from .history import UserHistory
 from .input import InputArea
 from .keys import key_bindings
 from .output import FrameOutput, print_above
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
 
 FRAME_S = 0.02
 """Seconds between two frames that no key asks for."""
@@ -49,6 +49,7 @@ class TerminalScreen:
     def __init__(self, options: Mapping[str, Any], *, first: str = "") -> None:
         self.palette = Palette(has_colours=not os.environ.get("NO_COLOR"))
         self.output = FrameOutput.on_stdout()
+        self._modes = termios.tcgetattr(sys.stdin)
         self._options = options
         self._first = first
         self._lines: deque[str] = deque()
@@ -67,14 +68,16 @@ class TerminalScreen:
     async def run(self) -> int:
         """Shows the screen until the user leaves. Returns the exit status."""
         loop = asyncio.get_running_loop()
+        warm_up = loop.run_in_executor(None, markdown.prepare)  # the first reply must not wait for it
+        warm_up.add_done_callback(lambda _done: gc.freeze())  # a search of all modules takes longer than a key may
         scene = self.scene = Scene(self._options, self, clock=time.monotonic, columns=self._columns)
         self.conversation = Conversation(scene)
         completer = InputCompleter(scene.commands.list, self.conversation.arguments_of, scene.cwd)
-        self.input = InputArea(UserHistory(), completer, prompt=self._prompt)
+        self.input = InputArea(UserHistory(), completer, prompt=self._prompt, offers_for=may_complete)
         self.input.put(self._first)
         above = Window(FormattedTextControl(lambda: self._above), height=self._above_height, wrap_lines=False)
         status = Window(FormattedTextControl(self._status), height=1, style="fg:ansibrightblack")
-        self.show([self.palette.paint("dim", "/help lists the commands and keys, Ctrl-D leaves")])
+        scene.say("dim", "/help lists the commands and keys, Ctrl-D leaves")
         deeds = {
             Keys.ControlM: self._enter, Keys.Escape: self._escape, Keys.ControlC: self._interrupt,
             Keys.SIGINT: self._interrupt, Keys.ControlO: self._show_folded, Keys.ControlZ: self._suspend,
@@ -93,6 +96,7 @@ class TerminalScreen:
         def begin() -> None:
             nonlocal work
             work = loop.create_task(self.conversation.run())
+            work.add_done_callback(lambda _work: self.leave())  # also if it fails
             loop.call_later(CLOCK_S, self._tick)
 
         try:
@@ -131,11 +135,19 @@ class TerminalScreen:
             self._schedule()
 
     async def run_outside(self, command: Sequence[str]) -> int:
+        async with self._outside():
+            process = await asyncio.create_subprocess_exec(*command, cwd=self.scene.cwd)
+            return await process.wait()
+
+    @asynccontextmanager
+    async def _outside(self) -> AsyncIterator[None]:
+        """The terminal is as it was before the screen, for others."""
         self._is_outside = True
         try:
             async with in_terminal():
-                process = await asyncio.create_subprocess_exec(*command, cwd=self.scene.cwd)
-                return await process.wait()
+                termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._modes)
+                self._print_rest()
+                yield
         finally:
             self._is_outside = False
             self._schedule()
@@ -187,7 +199,7 @@ class TerminalScreen:
     def _tick(self) -> None:
         """Draws again while a time is shown."""
         if not self.scene.is_over:
-            if self.conversation.has_times:
+            if self.conversation.activity != "ready" or self.conversation.waiting():
                 self._schedule()
             asyncio.get_running_loop().call_later(CLOCK_S, self._tick)
 
@@ -235,7 +247,7 @@ class TerminalScreen:
         if buffer.complete_state is not None:
             buffer.cancel_completion()
         elif self.conversation.abort():
-            return
+            self._last_escape = 0.0
         elif is_second and not buffer.text:
             self._last_escape = 0.0
             self.conversation.edit_last()
@@ -251,11 +263,8 @@ class TerminalScreen:
         """Stops this process until it is continued; the engine goes on."""
 
         async def stop() -> None:
-            self._is_outside = True
-            async with in_terminal():
+            async with self._outside():
                 os.kill(os.getpid(), signal.SIGSTOP)
-            self._is_outside = False
-            self._schedule()
 
         if not self._is_outside:
             self.app.create_background_task(stop())
@@ -267,15 +276,4 @@ class TerminalScreen:
 
 def serve(options: Mapping[str, Any], *, first: str = "") -> int:
     """Shows the screen on the terminal of this process. Returns the exit status."""
-
-    async def run() -> int:
-        screen = TerminalScreen(options, first=first)
-        warm_up = asyncio.get_running_loop().run_in_executor(None, markdown.prepare)
-        # Going through the modules for garbage would take longer than a key may.
-        warm_up.add_done_callback(lambda _done: gc.freeze())
-        try:
-            return await screen.run()
-        finally:
-            await warm_up
-
-    return asyncio.run(run())
+    return asyncio.run(TerminalScreen(options, first=first).run())

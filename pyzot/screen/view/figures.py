@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
+from ...events import Result, Usage
+from ...parts import Totals
 from .text import width_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ...events import Result, Usage
-    from ...parts import Totals
 
 SEPARATOR = " · "
 

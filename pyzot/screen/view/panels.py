@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...events import PanelOpen, PanelRender
 from .text import Palette, fit, width_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ...events import PanelOpen, PanelRender
 
 FRAME = 2
 """Columns and rows that the frame of a panel takes."""

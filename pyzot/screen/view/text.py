@@ -6,11 +6,8 @@ Control sequences are removed, but for colours. Control characters and marks tha
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TAB = "    "
 RESET = "\x1b[0m"

@@ -5,18 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from ...events import AnyEvent, ToolResult, Usage, UserMessage
 from ...record import UnknownEvent
 from . import markdown, tool_calls
 from .figures import duration, summary
 from .text import Palette, fit, wrap
 from .tool_calls import RunningCall
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from ...events import AnyEvent, ToolResult, Usage, UserMessage
 
 PROMPT_LINES = 30
 """Lines of a prompt that are shown; the others are folded."""
@@ -178,8 +175,8 @@ class Transcript:
     def _notice(self, event: Any) -> list[str]:
         if (style := LOUD.get(event.event)) is None:
             return []
-        verdict = ": no verdict:" if event.event == "no_verdict" else ""
-        text = self._palette.one_line(f"{event.extension}{verdict} {event.message}", 4000)
+        colon = "" if event.event in ("blocked", "asked") else ":"
+        text = self._palette.one_line(f"{event.extension}{colon} {event.message}", 4000)
         return wrap(self._palette.paint(style, text), self.columns)
 
     def _result(self, event: Any) -> list[str]:

@@ -180,7 +180,7 @@ def test_the_same_command_twice_at_once(converse):
         conversation.submit("/todo display x")
         conversation.submit("/todo display x")
         await view.until_line("[/todo] x", count=2)
-        await view.until(lambda: not conversation.has_times)
+        await view.until(lambda: not conversation._beside)
 
     assert play(converse(), steps)[0] == 0
 
@@ -232,7 +232,7 @@ def test_the_output_of_a_command_of_the_user_goes_to_the_model_with_the_next_pro
     async def steps(conversation, view):
         conversation.submit("!ls")
         await view.until_line("> !ls")
-        await view.until(lambda: not conversation.waiting() and not conversation.has_times)
+        await view.until(lambda: not conversation.waiting() and not conversation._beside)
         conversation.submit("go")
         await view.until(lambda: conversation.is_busy)
         assert conversation.scene.transcript.hidden == "I ran this command: ls\noutput of ls\n\n"

@@ -17,7 +17,7 @@ __all__ = ["zot"]
 
 PACKAGES = ("wire", "supervisor", "agent", "cli", "pyzot", "zotext")
 USES = {
-    "prompt_toolkit": {"pyzot/screen/terminal", "pyzot/screen/view/text.py"},
+    "prompt_toolkit": {"pyzot/screen/terminal", "pyzot/screen/view/text.py", "pyzot/typed_lines.py"},
     "rich": {
         "cli/batch/output/live.py", "cli/batch/output/progress.py", "cli/batch/output/summary.py", "cli/columns.py",
         "cli/run/run_view.py", "cli/styled_lines.py", "cli/top/live.py", "cli/top/screen.py",

@@ -139,7 +139,7 @@ def test_without_an_engine_it_is_said_so(deed):
     async def deeds(looker):
         looker.prompt("one", 1)
         looker.scene.engine.runtime = None
-        await getattr(looker.looking_back, deed)()
+        await looker.scene.attempt(getattr(looker.looking_back, deed)())
 
     assert look(Runtime(is_stored=False), deeds).scene.view.lines[0].startswith("✗ ")
 

@@ -1,21 +1,18 @@
-"""Records that belong to no prompt, and lines on stderr: each is shown once."""
+"""Records that belong to no prompt: each is shown once."""
 
 from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 from pyzot import events as ev
-from pyzot.screen import records as records_module
-from pyzot.screen.records import COMPARED, NEW_COMMANDS, Records
+from pyzot.screen.records import NEW_COMMANDS, Records
 from pyzot.screen.scene import Scene
 from tests.pyzot.screen.conftest import KeptView
 from tests.pyzot.screen.view.test_transcript import RESULT, RUN, read
 
 
 def taken(*given, width=60):
-    """The scene after these records and lines on stderr."""
+    """The scene after these records."""
 
     async def run():
         scene = Scene({}, KeptView(), clock=lambda: 0.0, columns=width)
@@ -23,37 +20,11 @@ def taken(*given, width=60):
         scene.refresh_soon = lambda: refreshed.append(True)
         records = Records(scene)
         for each in given:
-            (records.line if isinstance(each, str) else records.take)(each)
-        done = asyncio.Event()
-        asyncio.get_running_loop().call_later(records_module.ECHO_S, done.set)
-        await done.wait()
+            records.take(each)
         scene.refreshed = len(refreshed)
         return scene
 
     return asyncio.run(run())
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch):
-    monkeypatch.setattr(records_module, "ECHO_S", 0.0)
-
-
-@pytest.mark.parametrize(
-    ("line", "record"),
-    [
-        ("[e] warn: look out", ev.ExtNotify("e", "warn", "look  out\n")),
-        ("zot: extension e: it ended (exit 3)", ev.ExtensionNotice("e", "exited", "it ended (exit 3)")),
-        ("zot: guard refused bash: rm", ev.ExtensionNotice("guard", "blocked", "refused bash: rm")),
-        ("zot: second line", ev.Error("first line\nsecond line")),
-        ("zot: extension e: " + "x" * (COMPARED + 99) + " …", ev.ExtensionNotice("e", "failed", "x" * 3000)),
-    ],
-)
-def test_a_line_that_a_record_says_too_is_not_shown(line, record):
-    text = line.removeprefix("zot: ")
-    for given in ((line, record), (record, line)):
-        assert taken(*given).view.lines.count(text) == taken(record).view.lines.count(text)
-    assert taken(line).view.lines == [text]
-    assert f"{text[:30]} but other" in taken(record, f"{text[:30]} but other").view.lines
 
 
 def test_notes_come_and_go():

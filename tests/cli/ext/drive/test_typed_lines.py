@@ -87,7 +87,7 @@ def test_completion_several_lines_and_history(driven):
     driven.start()
     terminal = driven.terminal
     terminal.type("to")
-    terminal.wait_for(r"^  tool +call a tool\n  tool shout +Says it loud\.$")
+    terminal.wait_for(r"^ +tool +call a tool *\n +tool shout +Says it loud\. *$")
     terminal.keys("Tab", "Tab")
     terminal.wait_for(r"^zot> tool shout$")
     terminal.keys("Enter")  # closes the menu
@@ -104,7 +104,7 @@ def test_completion_several_lines_and_history(driven):
     terminal.keys("C-c")
     terminal.wait_for(r"^zot>\Z")
     terminal.type("/h")
-    terminal.wait_for(r"^  /hush +Says nothing\.$")
+    terminal.wait_for(r"^ +/hush +Says nothing\. *$")
     terminal.keys("Escape", "C-c")
     terminal.wait_for(r"^zot>\Z")
     terminal.keys("C-d")

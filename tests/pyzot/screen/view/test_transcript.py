@@ -59,7 +59,7 @@ def test_a_recorded_run(transcript):
     assert shown == [
         "", "> ", "",
         "● bash rm -rf build", "  refused by guard", "",
-        "guard exit 1; started again in 0.5 s",
+        "guard: exit 1; started again in 0.5 s",
         "─ 4.2 s · 2 turns · 3 tokens · $?",
     ]  # fmt: skip
     assert transcript.live(10) == []
@@ -137,7 +137,8 @@ def test_waits_and_notices(transcript, clock):
     take(transcript, ev.CompactStart("window", 9, None))
     assert transcript.live(5) == ["… summarising older messages 0 s"]
     assert take(transcript, ev.CompactDone("s", 9, 3)) == ["compacted: 9 messages are now 3"]
-    assert take(transcript, ev.ExtensionNotice("e", "no_verdict", "timeout")) == ["e: no verdict: timeout"]
+    assert take(transcript, ev.ExtensionNotice("e", "no_verdict", "gave none")) == ["e: gave none"]
+    assert take(transcript, ev.ExtensionNotice("e", "blocked", "refused bash")) == ["e refused bash"]
     assert take(transcript, ev.ExtensionNotice("e", "started", "ready")) == []
     assert take(transcript, ev.Error("it\x1b[2J fails")) == ["✗ it fails"]
 

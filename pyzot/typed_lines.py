@@ -17,7 +17,7 @@ import termios
 if __name__ == "__main__":
     for _number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(_number, signal.SIG_IGN)  # its parent gets them, too, and ends it
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from prompt_toolkit.application import Application, run_in_terminal
 from prompt_toolkit.completion import DynamicCompleter, WordCompleter
