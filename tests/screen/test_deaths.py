@@ -81,6 +81,7 @@ def sessions_are_whole(screen: Screen) -> None:
 # --- the engine ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_engine_that_dies_before_the_first_prompt_is_replaced(screen):
     screen.open()
     kill_engine(screen)
@@ -118,6 +119,7 @@ def test_lines_that_wait_and_the_draft_survive_the_engine(screen):
     sessions_are_whole(screen)
 
 
+@pytest.mark.slow
 def test_a_tool_of_a_killed_engine_is_ended_and_said_not_to_have_finished(screen):
     screen.open()
     begin_tool(screen)
@@ -132,6 +134,7 @@ def test_a_tool_of_a_killed_engine_is_ended_and_said_not_to_have_finished(screen
     sessions_are_whole(screen)
 
 
+@pytest.mark.slow
 def test_an_engine_that_dies_three_times_in_a_row_ends_the_screen(screen):
     screen.open()
     screen.prompt("hello")
@@ -155,6 +158,8 @@ def test_an_engine_that_cannot_start_says_why(screen):
 # --- the screen and its terminal ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.parametrize("begin", [lambda _screen: None, begin_text, begin_tool], ids=["idle", "text", "tool"])
 def test_a_killed_screen_leaves_nothing_and_loses_nothing(screen, begin):
     screen.open("-e", screen.kit())

@@ -38,6 +38,12 @@ def type_enter_and_leave(screen: Screen) -> None:
     screen.enter("/exit", r"^status 0$")
 
 
+@pytest.mark.slow
+@pytest.mark.slow
+@pytest.mark.slow
+@pytest.mark.slow
+@pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", [("notes",), ("notes",) * 3, ("long_notes",)], ids=["one", "three", "long"])
 def test_notes(screen, kinds):
     screen.open(*flooders(screen, *kinds), ready=SHOWN)

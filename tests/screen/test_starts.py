@@ -11,6 +11,7 @@ from tests.support.extension_folder import EXAMPLES
 from tests.support.host_process import hosting
 
 
+@pytest.mark.slow
 def test_a_session_goes_on(screen):
     terminal = screen.terminal
     screen.open()
@@ -95,6 +96,7 @@ def test_a_project_that_is_trusted_is_not_asked_about(screen):
     screen.enter("/ours-show hi", r"^\[/ours-show\] shown: hi$")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", ["y", "n"])
 def test_trust_is_asked_for_at_the_first_start(screen, answer):
     terminal = screen.terminal
