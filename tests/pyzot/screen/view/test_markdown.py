@@ -52,7 +52,7 @@ def test_the_rest_is_the_text_of_no_block(text, data):
     cut = data.draw(st.integers(0, len(text)))
     blocks = Blocks()
     found = [*blocks.add(text[:cut]), blocks.rest]
-    assert "".join(found).split() == text[:cut].split()
+    assert "\n".join(found).split() == text[:cut].split()
 
 
 @pytest.mark.parametrize(
