@@ -11,7 +11,7 @@ import pytest
 from agent.model.provider import ProviderUnavailable, Stream
 from tests.support.extension_folder import folder
 from tests.support.rpc_client import serve
-from tests.support.scripted_model import BEGUN, ScriptedModel, says
+from tests.support.scripted_model import BEGUN, ScriptedModel, fails, says
 from tests.support.zot_process import wait_until
 from wire.exit_codes import Status
 
@@ -33,6 +33,27 @@ def test_a_prompt_is_answered_on_receipt_and_its_records_name_it(tmp_path):
 def test_nothing_comes_before_the_first_response(tmp_path):
     served = serve(tmp_path, ScriptedModel(), lambda _client: None)
     assert (served.status, served.lines) == (0, [])
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_stderr_says_nothing_that_a_record_says_to_a_quiet_client(tmp_path, quiet):
+    program = 'import json, sys\ndef say(**frame): print(json.dumps(frame), flush=True)\nsay(type="hello", name="n")\n'
+    program += 'say(type="subscribe", events=["turn_start"])\nsay(type="ready")\n'
+    program += (
+        'for line in sys.stdin:\n  if "turn_start" in line: say(type="notify", level="warn", message="hear"); break\n'
+    )
+    made = folder(tmp_path, "n", [sys.executable, "-I", "-S", "-c", program])
+
+    def script(client):
+        client.ask("hello", quiet=quiet)
+        client.prompt("go")
+        client.until("ext_notify", message="hear")
+        client.until("extension", event="exited")
+
+    served = serve(tmp_path, ScriptedModel(fails(message="gone")), script, extensions=(str(made),), extension_wait=30.0)
+    said = ("[n] warn: hear", "extension n: it ended", "gone")
+    assert [line in served.stderr for line in said] == [not quiet] * 3
+    assert {"ext_notify", "extension", "error"} <= {line["type"] for line in served.lines}
 
 
 def test_notes_of_the_start_wait_for_the_first_response(tmp_path):
