@@ -70,7 +70,7 @@ def cost_text(cost_usd: float | None) -> str:
         return "cost unknown"
     if cost_usd == 0 or cost_usd >= 1:
         return f"${cost_usd:,.2f}"
-    return f"${cost_usd:.4f}" if cost_usd >= 0.0001 else f"${cost_usd:.1g}"
+    return f"${cost_usd:.4f}" if cost_usd >= 0.0001 else f"${cost_usd:.9f}".rstrip("0")
 
 
 def size_text(count: float) -> str:
