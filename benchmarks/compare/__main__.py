@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.batch.place import Api, Place
 from benchmarks.compare.calls import COUNTER, Calls
-from benchmarks.compare.interval import of_median
+from benchmarks.interval import of_median
 from benchmarks.placement import ALL
 from benchmarks.report import Report, Table
 from benchmarks.startup import Bench

@@ -35,7 +35,8 @@ STUCK_S = CLOSE_S + 3 * EXIT_S
 
 
 class EngineProcess:
-    """A child with pipes. Its own process group keeps Ctrl-C of a terminal from it: this program decides.
+    """A child with pipes. Its own session keeps Ctrl-C of a terminal from it: this program decides. No program below it
+    can read this program's terminal, and Linux shares processors among sessions: an engine under load leaves its part.
 
     In the thread of the pipes, `on_line` gets each line of its standard output, `on_stderr` each line of its standard
     error, and `on_end` is called once, when the process is gone, with the reason: `RuntimeDied`, `ProtocolError` for a
@@ -71,7 +72,7 @@ class EngineProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            process_group=0,
+            start_new_session=True,
         )
         self.pid = self._process.pid
         exit_fd = _pidfd(self.pid)

@@ -54,6 +54,7 @@ TABLES = {
         "MiB resident",
         "import pyzot",
     ],
+    "screen": ["from the start", "from a key to its echo", "all at once"],
     "sdk": ["importing", "import zotext", "Python"],
     "sessions": ["reading the session", "a run without a credential", "writing a message of"],
     "sharing": [
@@ -69,7 +70,7 @@ TABLES = {
     "startup": ["start-up", "zot --version", "first request, one silent"],
     "throughput": ["notify frames of 128 bytes", "processor time of the host"],
 }
-LONG = ("batch", "copilot", "intercept", "mcp", "rpc", "sharing", "startup", "throughput")
+LONG = ("batch", "copilot", "intercept", "mcp", "rpc", "screen", "sharing", "startup", "throughput")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="places processes on processors")

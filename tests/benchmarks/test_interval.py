@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 
-from benchmarks.compare.interval import of_median
+from benchmarks.interval import of_median
 
 
 @pytest.mark.parametrize(("count", "rank"), [(6, 1), (9, 2), (10, 2), (20, 6), (30, 10), (50, 18), (100, 40)])

@@ -194,6 +194,10 @@ def test_a_runtime_that_is_not_closed_is_warned_of_and_ends(options):
 # --- signals -------------------------------------------------------------------------------------------------------
 
 
+def test_the_engine_is_a_session_of_its_own(fake):
+    assert os.getsid(fake().pid) != os.getsid(0)
+
+
 def test_ctrl_c_ends_the_prompt_and_leaves_the_runtime_usable(fake):
     runtime = fake()
     main = threading.get_native_id()
