@@ -7,7 +7,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .conversation import Conversation
@@ -72,8 +72,8 @@ class PlainScreen:
         except OSError:
             self.scene.leave(1)
 
-    def announce(self, lines: Sequence[str]) -> None:
-        self.show(lines)
+    def announce(self, lines: Callable[[], Sequence[str]]) -> None:
+        self.show(lines())
 
     def change(self) -> None:
         is_ready = self.scene.status(self.conversation.activity, 1000).startswith(("ready", "a guard asks"))

@@ -28,8 +28,8 @@ class View(Protocol):
     def show(self, lines: Sequence[str]) -> None:
         """Prints lines into the scrollback."""
 
-    def announce(self, lines: Sequence[str]) -> None:
-        """Something new is among what is not final. Plain lines print it, a terminal draws it anyway."""
+    def announce(self, lines: Callable[[], Sequence[str]]) -> None:
+        """Something new is among what is not final. Plain lines make and print it, a terminal draws it anyway."""
 
     def change(self) -> None:
         """Draws what is not final again, soon."""
@@ -183,7 +183,7 @@ class Scene:
 
     def _on_question(self) -> None:
         if (first := self.questions.first) is not None:
-            self.view.announce(question_rows(first, self.transcript.columns, self.view.palette))
+            self.view.announce(lambda: question_rows(first, self.transcript.columns, self.view.palette))
         self.view.change()
 
 

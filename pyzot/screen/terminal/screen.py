@@ -10,7 +10,7 @@ import sys
 import termios
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -115,7 +115,7 @@ class TerminalScreen:
         self._lines.extend(lines)
         self._schedule()
 
-    def announce(self, lines: Sequence[str]) -> None:  # noqa: ARG002
+    def announce(self, lines: Callable[[], Sequence[str]]) -> None:  # noqa: ARG002
         self._schedule()
 
     def change(self) -> None:
