@@ -54,7 +54,6 @@ ROWS = {
     "long-notes": Row("notes of 250 KiB", ("long_notes",)),
     "panel": Row("a panel shows the key, drawn again on a key only", ("echoes",)),
     "redraws": Row("a panel shows the key, drawn again 1,000 times a second", ("redraws",)),
-    "large-panels": Row("20 panels of 1,000 lines, drawn again as fast as they are read", ("large_panels",)),
     "panels": Row("panels open and close", ("panels",)),
     "hang": Row("a command never answers", ("quiet",), ("/e0-hang",)),
     "long-lines": Row("lines of 15 MiB", ("long_lines",)),

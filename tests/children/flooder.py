@@ -139,16 +139,6 @@ def panels(child):
         child.send(type="panel_close", panel_id="p")
 
 
-def large_panels(child):
-    """Twenty panels of 1,000 lines, drawn again as fast as they are read; each shows the key that it got last."""
-    lines = ["x" * 200] * 999
-    for number in range(20):
-        child.send(type="open_panel", panel={"id": f"p{number}", "title": child.name, "lines": lines})
-    while True:
-        for number in range(20):
-            child.send(type="panel_render", panel_id=f"p{number}", lines=[f"key {child.pressed}", *lines])
-
-
 def long_displays(child):
     """Answers its command with a text of 4 MiB."""
     child.command = lambda frame: child.send(

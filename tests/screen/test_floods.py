@@ -29,12 +29,17 @@ def flooders(screen: Screen, *kinds: str) -> list[str | Path]:
     return flags
 
 
-def type_enter_and_leave(screen: Screen) -> None:
-    """Types a line, which is complete, and enters it; then leaves."""
+def type_enter_and_leave(screen: Screen, *, is_busy: bool = False) -> None:
+    """Types a line, which is complete, and enters it; then leaves. A busy model has the line wait: other output could
+    scroll away before it is looked at."""
     screen.terminal.type(TYPED)
     screen.terminal.wait_for(rf"^> {TYPED}$")
-    screen.terminal.keys("C-u")
-    screen.enter("/no-such-command", r"^✗ no such command: /no-such-command")
+    if is_busy:
+        screen.terminal.keys("Enter")
+        screen.terminal.wait_for(rf"^waits: {TYPED}$")
+    else:
+        screen.terminal.keys("C-u")
+        screen.enter("/no-such-command", r"^✗ no such command: /no-such-command")
     screen.enter("/exit", r"^status 0$")
 
 
@@ -88,7 +93,7 @@ def test_results_of_6_mib_one_after_another(screen):
     screen.answers["flood"] = screen.answers["results"] = tool_reply([("e0_tool", {})])
     screen.open(*flooders(screen, "quiet"))
     screen.enter("flood", r"^  result result ")
-    type_enter_and_leave(screen)
+    type_enter_and_leave(screen, is_busy=True)
 
 
 def test_a_long_text_of_the_model(screen):
@@ -98,7 +103,7 @@ def test_a_long_text_of_the_model(screen):
     screen.answers["flood"] = Reply((*reply.steps[:-4], Hold(), *reply.steps[-4:]))
     screen.open()
     screen.enter("flood", r"^A line with words")
-    type_enter_and_leave(screen)
+    type_enter_and_leave(screen, is_busy=True)
 
 
 @pytest.mark.slow
@@ -117,4 +122,4 @@ def test_all_at_once(screen):
     screen.enter("/e3-hang", r"^… /e3-hang [1-9]")
     screen.enter("!yes without end", r"^  without end$")
     screen.enter("flood", r"working [1-9]")
-    type_enter_and_leave(screen)
+    type_enter_and_leave(screen, is_busy=True)
