@@ -140,7 +140,7 @@ def panels(child):
 
 
 def large_panels(child):
-    """Twenty panels of 1,000 lines, drawn again as fast as they are read; the top one shows the key that it got last."""
+    """Twenty panels of 1,000 lines, drawn again as fast as they are read; the top one shows the last key."""
     lines = ["x" * 200] * 999
     for number in range(20):
         child.send(type="open_panel", panel={"id": f"p{number}", "title": child.name, "lines": lines})
