@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from cli.terminal import complain, is_screen, is_terminal
+from cli.terminal import is_screen, is_terminal, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ def open_screen(parameters: Mapping[str, Any], words: Sequence[str]) -> int:
     assert opener is not None
     options = {name: value for name, value in parameters.items() if value not in (None, False, ())}
     if options.get("no_session") and {"continue_", "resume", "session"} & options.keys():
-        complain("", "--no-session has no effect with -c, -r and --session, which write to their session")
+        say("zot: --no-session has no effect with -c, -r and --session, which write to their session")
         return 2
     if is_terminal(0) and not (options.get("no_ext") or options.get("trust_project")):
         cwd = os.path.abspath(options.get("cwd") or os.curdir)
