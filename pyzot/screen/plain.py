@@ -7,7 +7,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .conversation import Conversation
@@ -73,8 +73,8 @@ class PlainScreen:
         except OSError:
             self.scene.leave(1)
 
-    def announce(self, lines: Sequence[str]) -> None:
-        self.show(lines)
+    def announce(self, lines: Callable[[], Sequence[str]]) -> None:
+        self.show(lines())
 
     def change(self) -> None:
         is_idle = self.conversation.activity == "ready" and self.scene.state is not None

@@ -23,12 +23,12 @@ class Records:
         match event:
             case events.ExtNotify(extension, level, message):
                 its.notes.add(extension, level, message)
-                its.view.announce(its.notes.lines(its.transcript.columns, 1)[-1:])
+                its.view.announce(lambda: its.notes.lines(its.transcript.columns, 1)[-1:])
             case events.ClearNotes(extension):
                 its.notes.take_back(extension)
             case events.PanelOpen():
                 its.panels.open(event)
-                its.view.announce(its.panels.rows(its.transcript.columns, len(event.lines) + 10))
+                its.view.announce(lambda: its.panels.rows(its.transcript.columns, len(event.lines) + 10))
             case events.PanelRender():
                 its.panels.draw(event)
             case events.PanelClose(extension, panel_id):

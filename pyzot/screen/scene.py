@@ -21,15 +21,15 @@ from .view.transcript import Transcript
 
 
 class View(Protocol):
-    """The terminal, or plain lines. `show` prints lines into the scrollback. `announce` has lines about something new
-    that is not final: a terminal draws it anyway, when `change` says so. `insert` inserts a text at the cursor,
+    """The terminal, or plain lines. `show` prints lines into the scrollback. `announce` makes lines about something
+    new that is not final: a terminal draws it anyway, when `change` says so. `insert` inserts a text at the cursor,
     `suggest` puts one into an empty input. `run_outside` gives the terminal to a program and returns its exit status.
     """
 
     palette: Palette
 
     def show(self, lines: Sequence[str]) -> None: ...
-    def announce(self, lines: Sequence[str]) -> None: ...
+    def announce(self, lines: Callable[[], Sequence[str]]) -> None: ...
     def change(self) -> None: ...
     def insert(self, text: str) -> None: ...
     def suggest(self, text: str) -> None: ...
@@ -175,7 +175,7 @@ class Scene:
 
     def _on_question(self) -> None:
         if (first := self.questions.first) is not None:
-            self.view.announce(question_rows(first, self.transcript.columns, WHAT_ROWS, self.view.palette))
+            self.view.announce(lambda: question_rows(first, self.transcript.columns, WHAT_ROWS, self.view.palette))
         self.view.change()
 
 

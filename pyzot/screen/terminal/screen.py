@@ -10,7 +10,7 @@ import sys
 import termios
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -117,7 +117,7 @@ class TerminalScreen:
         self._lines.extend(lines)
         self.change()
 
-    def announce(self, lines: Sequence[str]) -> None:  # noqa: ARG002
+    def announce(self, lines: Callable[[], Sequence[str]]) -> None:  # noqa: ARG002
         self.change()
 
     def insert(self, text: str) -> None:

@@ -36,7 +36,7 @@ class KeptView:
         self.change()
 
     def announce(self, lines):
-        self.announced += lines
+        self.announced += lines()
 
     def change(self):
         async def tell():
