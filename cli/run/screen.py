@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from cli.terminal import is_screen, is_terminal
+from cli.terminal import is_screen, is_terminal, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,14 +18,18 @@ opener: Callable[..., int] | None = None
 
 
 def is_wanted(parameters: Mapping[str, Any]) -> bool:
-    """Whether a command line without an output flag opens the screen: on a terminal, and anywhere with `--plain`."""
-    return bool(parameters.get("plain")) or (is_terminal(0) and is_terminal(1))
+    """Whether a command line without an output flag opens the screen, or plain lines: if stdin is a terminal, and
+    anywhere with `--plain`."""
+    return bool(parameters.get("plain")) or is_terminal(0)
 
 
 def open_screen(parameters: Mapping[str, Any], words: Sequence[str]) -> int:
     """Asks about untrusted extensions of the project, and opens the screen. Returns the exit status."""
     assert opener is not None
     options = {name: value for name, value in parameters.items() if value not in (None, False, ())}
+    if options.get("no_session") and {"continue_", "resume", "session"} & options.keys():
+        say("zot: --no-session has no effect with -c, -r and --session, which write to their session")
+        return 2
     if is_terminal(0) and not (options.get("no_ext") or options.get("trust_project")):
         cwd = os.path.abspath(options.get("cwd") or os.curdir)
         if may_have_extensions(cwd):

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..connection.command_line import default_program
 from ..connection.requests import absolute
+from ..errors import ZotError
 from .commands import Line
 from .looking_back import LookingBack
 from .scene import Scene
@@ -42,7 +43,7 @@ async def _help(scene: Scene, _rest: str) -> None:
         width = min(24, max(len(name) for name, _ in table))
         for name, text in table:
             head = scene.view.palette.paint("bold", f"{name:{width}}")
-            scene.say("", fit(f"{head}  {scene.view.palette.one_line(text)}", 2 * scene.transcript.columns))
+            scene.say("", fit(f"{head}  {scene.view.palette.one_line(text)}", scene.transcript.columns))
 
 
 async def _model(scene: Scene, rest: str) -> None:
@@ -86,6 +87,9 @@ async def _fork(scene: Scene, _rest: str) -> None:
 
 async def _export(scene: Scene, rest: str) -> None:
     path = os.path.join(scene.cwd, os.path.expanduser(rest or "conversation.md"))
+    if os.path.exists(path) or not os.path.isdir(os.path.dirname(path)):
+        why = "is there already; name another file" if os.path.exists(path) else "is in a folder that is not there"
+        raise ZotError(f"{path} {why}")
     form: Any = FORMATS.get(os.path.splitext(path)[1].lower(), "markdown")
     written = await scene.runtime.export(form, absolute(path))
     scene.say("dim", f"wrote {written}")
@@ -101,8 +105,8 @@ async def _cost(scene: Scene, _rest: str) -> None:
         f"{count(used.cache_write)} written to it",
     )
     for name, figures in stats.items():
-        megabytes = figures.rss_bytes / 1e6
-        scene.say("", f"{name:20} {figures.cpu_s:8.2f} s CPU  {megabytes:8.1f} MB  processes: {figures.processes}")
+        memory = f"{figures.rss_bytes / 2**20:8.1f} MiB"
+        scene.say("", f"{name:20} {figures.cpu_s:8.2f} s CPU  {memory}  processes: {figures.processes}")
 
 
 async def _tools(scene: Scene, _rest: str) -> None:
@@ -124,11 +128,8 @@ async def _ext(scene: Scene, _rest: str) -> None:
 async def _reload_ext(scene: Scene, rest: str) -> None:
     outcome = await scene.runtime.reload(rest or None)
     faults = [f"{fault.name}: {fault.reason}" for fault in outcome.errors]
-    scene.say(
-        "yellow" if faults else "dim",
-        f"reloaded: {len(outcome.stopped)} stopped, {len(outcome.loaded)} loaded ({len(outcome.ready)} ready)"
-        + (f", {len(faults)} errors" if faults else ""),
-    )
+    done = f"reloaded: {len(outcome.stopped)} stopped, {len(outcome.loaded)} loaded ({len(outcome.ready)} ready)"
+    scene.say("yellow" if faults else "dim", done + f", {len(faults)} error(s)" * bool(faults))
     for fault in faults:
         scene.say("red", fault)
     await scene.refresh()
@@ -139,9 +140,8 @@ async def _top(scene: Scene, _rest: str) -> None:
 
 
 async def _trust(scene: Scene, rest: str) -> None:
-    names = rest.split()
-    status = await scene.view.run_outside([*default_program(), "ext", "trust", "--cwd", scene.cwd, *names])
-    if status == 0:
+    trust = [*default_program(), "ext", "trust", "--cwd", scene.cwd, *rest.split()]
+    if await scene.view.run_outside(trust) == 0:
         await _reload_ext(scene, "")
 
 

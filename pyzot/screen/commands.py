@@ -118,13 +118,6 @@ class Commands:
                 found.append((f"/{'' if is_read else PREFIX}{name}", description.strip()))
         return found
 
-    def nearest(self, name: str) -> str:
-        """The known command that is most like an unknown one; "" if none is."""
-        from difflib import get_close_matches
-
-        near = get_close_matches(f"/{name}", [known for known, _ in self.list()], 1)
-        return near[0] if near else ""
-
 
 def images_in(text: str, cwd: str) -> list[str]:
     """The paths of the images that the text names with `@`, each once. A name without a file stays a word."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from difflib import get_close_matches
 
 from ..errors import RuntimeDied, ZotError
 from ..events import CompactDone
@@ -45,8 +46,6 @@ class Conversation:
         """When the present work of the queue began; 0 without any."""
         self._beside: list[tuple[Line, float]] = []
         """Lines that are carried out beside the queue, and when each began."""
-        self._shell_outputs = ""
-        """The outputs of `!command`s that the model gets with the next prompt."""
 
     # --- the life of the screen -------------------------------------------------------------------------------
 
@@ -56,8 +55,12 @@ class Conversation:
         try:
             await self._start()
             while not scene.is_over:
-                if self.queue and scene.engine.is_up:
-                    await self._carry_out(self.queue.popleft())
+                scene.engine.notice_end()
+                if self.queue and scene.engine.runtime is not None:
+                    self._began = scene.clock()
+                    scene.view.change()
+                    await scene.attempt(self._obey(self.queue.popleft()))
+                    self._began = 0.0
                 elif self._ends_when_done and not (self.queue or self._beside):
                     break
                 else:
@@ -108,7 +111,9 @@ class Conversation:
         scene.notes.clear()
         scene.view.show(scene.transcript.end(has_died=True))
         scene.say("error", "✗ " + str(error).partition(":\n")[0])
-        if scene.engine.quick_deaths >= STARTS:
+        if (status := getattr(error, "exit_status", 1)) in (2, 9):  # a wrong flag, a required extension
+            scene.leave(status)
+        elif scene.engine.quick_deaths >= STARTS:
             scene.say("error", f"it has ended {STARTS} times soon after its start; zot -c continues the session")
             scene.leave(1)
         else:
@@ -126,14 +131,11 @@ class Conversation:
             return
         line = scene.commands.read(text)
         if line.waits or self._is_in_order:
-            self._enqueue(line)
+            self.queue.append(line)
+            scene.changed.set()
         else:
             scene.begin(self._carry_out_beside(line))
         scene.view.change()
-
-    def _enqueue(self, line: Line) -> None:
-        self.queue.append(line)
-        self.scene.changed.set()
 
     def take_back(self) -> str:
         """Removes the last waiting line and returns it; "" if none waits."""
@@ -164,13 +166,6 @@ class Conversation:
         self._beside.remove(begun)
         self.scene.changed.set()
 
-    async def _carry_out(self, line: Line) -> None:
-        """Carries out a line of the queue."""
-        self._began = self.scene.clock()
-        self.scene.view.change()
-        await self.scene.attempt(self._obey(line))
-        self._began = 0.0
-
     async def _obey(self, line: Line) -> None:
         if line.kind is Kind.UNKNOWN:  # an extension that was still starting may have it
             await self.scene.has_started.wait()
@@ -189,18 +184,19 @@ class Conversation:
             case Kind.SHELL:
                 await self._shell(line.rest)
             case Kind.UNKNOWN:
-                near = self.scene.commands.nearest(line.name)
-                hint = f"; did you mean {near}?" if near else "; /help lists them"
+                near = get_close_matches(f"/{line.name}", [name for name, _ in self.scene.commands.list()], 1)
+                hint = f"; did you mean {near[0]}?" if near else "; /help lists them"
                 self.scene.say("error", f"✗ no such command: /{line.name}{hint}")
 
     async def _prompt(self, entered: str, text: str) -> None:
         scene = self.scene
         scene.notes.clear()
-        before, self._shell_outputs = self._shell_outputs, ""
-        scene.transcript.hidden = before
-        self.looking_back.add(entered, 0 if scene.state is None else scene.state.message_count)
+        stream = scene.runtime.prompt(scene.shell_outputs + text, images_in(text, scene.cwd))
+        hidden, scene.shell_outputs = scene.shell_outputs, ""
+        scene.transcript.hidden = hidden
+        self.looking_back.add(entered, hidden, 0 if scene.state is None else scene.state.message_count)
         try:
-            async for event in scene.runtime.prompt(before + text, images_in(text, scene.cwd)):
+            async for event in stream:
                 if isinstance(event, CompactDone):
                     self.looking_back.compacted(event)
                 if event.prompt:
@@ -214,7 +210,7 @@ class Conversation:
         """Runs a command of an extension, and does what its outcome asks for."""
         outcome = await self.scene.runtime.command(line.text)
         if outcome.action == "prompt" and outcome.text.strip():
-            self._enqueue(Line(Kind.PROMPT, outcome.text))
+            self.queue.append(Line(Kind.PROMPT, outcome.text))  # the end of this line is a change
         elif outcome.action == "insert":
             self.scene.view.insert(outcome.text)
         elif outcome.action == "display":
@@ -223,7 +219,9 @@ class Conversation:
     async def _shell(self, command: str) -> None:
         """Runs a command of the user. Its output goes to the model with the next prompt."""
         outcome = await self.scene.runtime.call_tool("bash", {"command": command})
-        self._shell_outputs += f"I ran this command: {command}\n{text_of(outcome.content)[-SHELL_CONTEXT:]}\n\n"
+        await self.scene.runtime.state()  # its record comes after this answer
+        self.scene.engine.take_waiting()
+        self.scene.shell_outputs += f"I ran this command: {command}\n{text_of(outcome.content)[-SHELL_CONTEXT:]}\n\n"
 
     # --- panels -----------------------------------------------------------------------------------------------
 
@@ -261,7 +259,8 @@ class Conversation:
     def waiting(self) -> list[str]:
         """The lines that are carried out beside the queue for a second or more, then those that wait."""
         now = self.scene.clock()
-        slow = [(line, now - began) for line, began in self._beside if now - began >= 1]
+        commands = [(line, now - began) for line, began in self._beside if line.kind is not Kind.SHELL]
+        slow = [(line, took) for line, took in commands if took >= 1]
         beside = [f"… {line.text} {duration(took)}" for line, took in slow]
         return beside + [f"waits: {line.text}" for line in self.queue]
 

@@ -28,20 +28,16 @@ _OF_SESSION = ("continue_", "resume", "session", "fork")
 
 
 class Engine:
-    """Starts the engine and passes on what comes from it, in the loop of the screen.
-
-    `permission` decides for a guard that wants a person to.
-    """
+    """Starts the engine and passes on what comes from it, in the loop of the screen: to `on_event` records that belong
+    to no prompt, to `on_stderr` lines for a person, to `on_death` the reason of each unasked end. `permission` decides
+    for a guard that wants a person to."""
 
     def __init__(
         self, options: Mapping[str, Any], *, permission: Callable[[PermissionAsked], Coroutine[Any, Any, bool | str]]
     ) -> None:
         self.on_event: Callable[[AnyEvent], None] = lambda _event: None
-        """Gets the records that belong to no prompt."""
         self.on_stderr: Callable[[str], None] = lambda _line: None
-        """Gets lines for a person."""
         self.on_death: Callable[[ZotError], None] = lambda _error: None
-        """Gets the reason of each unasked end."""
         self.runtime: AsyncRuntime | None = None
         """The engine; None before its start and after its end."""
         self.session: SessionFile | None = None
@@ -50,6 +46,7 @@ class Engine:
         """Number of engines in a row that died soon after their start."""
         self.has_died = False
         self._options = {name: value for name, value in options.items() if name in RUN or name == "api_key"}
+        self._keeps_session = not options.get("no_session")  # no flag of `zot rpc`
         self._permission = permission
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[AnyEvent | str] = deque(maxlen=WAITING_LIMIT)
@@ -67,7 +64,7 @@ class Engine:
                 options.pop(name, None)
             if os.path.exists(self.session.path):  # from the first message on
                 options["resume"] = self.session.id
-        if not options.get("no_session"):
+        if self._keeps_session:
             options["save_session"] = True
         self._started = self._loop.time()
         runtime = AsyncRuntime(
@@ -79,11 +76,6 @@ class Engine:
         await runtime
         self.runtime = runtime
         return runtime
-
-    @property
-    def is_up(self) -> bool:
-        """Whether an engine runs, and has not ended in this moment."""
-        return self.runtime is not None and self.runtime._client.end is None
 
     async def close(self) -> None:
         """Ends the engine and its extensions."""
@@ -120,6 +112,11 @@ class Engine:
         if not self._is_scheduled:
             self._is_scheduled = True
             self._soon(self._take)
+
+    def take_waiting(self) -> None:
+        """Passes on all records that came before an answer."""
+        while self._waiting:
+            self._take()
 
     def _take(self) -> None:
         """Passes on some records; keys come before the next ones."""

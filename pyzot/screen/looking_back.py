@@ -11,17 +11,18 @@ class LookingBack:
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._prompts: list[tuple[str, int]] = []
-        """Each prompt with the number of messages before it, counted as the engine does now."""
+        self._prompts: list[tuple[str, str, int]] = []
+        """Each prompt with what was sent before its text, and the number of messages before it, counted as the engine
+        does now."""
 
-    def add(self, text: str, before: int) -> None:
-        """A prompt is sent after this number of messages."""
-        self._prompts.append((text, before))
+    def add(self, text: str, hidden: str, before: int) -> None:
+        """A prompt is sent, with a beginning that the user does not see, after this number of messages."""
+        self._prompts.append((text, hidden, before))
 
     def compacted(self, event: CompactDone) -> None:
         """Counts anew: a summary has replaced messages."""
         gone = event.messages_before - event.messages_after
-        self._prompts = [(text, before - gone) for text, before in self._prompts]
+        self._prompts = [(text, hidden, before - gone) for text, hidden, before in self._prompts]
 
     def clear(self) -> None:
         """Another conversation begins."""
@@ -32,7 +33,7 @@ class LookingBack:
         its = self._scene
         if not self._prompts:
             return
-        text, before = self._prompts.pop()
+        text, hidden, before = self._prompts.pop()
         runtime = its.runtime
         state = await runtime.state()
         if state.session is None:
@@ -43,10 +44,11 @@ class LookingBack:
             at = gone + before
             await (runtime.fork(at) if at > 0 else runtime.clear())
             back = gone - at + (await runtime.state()).message_count  # of messages that a summary had replaced
-            self._prompts = [(each, number + back) for each, number in self._prompts]
+            self._prompts = [(each, more, number + back) for each, more, number in self._prompts]
         await its.refresh()
         where = f" in the new session {its.engine.session.id}" if its.engine.session else ""
         its.say("dim", f"before the last prompt again{where}; what tools did to files stays done")
+        its.shell_outputs = hidden + its.shell_outputs
         its.view.suggest(text)
 
     async def show_last(self) -> None:

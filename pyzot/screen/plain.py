@@ -32,6 +32,7 @@ class PlainScreen:
         """Converses until the user leaves. Returns the exit status."""
         columns = shutil.get_terminal_size().columns
         self.scene = Scene(self._options, self, clock=time.monotonic, columns=columns)
+        self.scene.transcript.can_unfold = False
         self.conversation = Conversation(self.scene, in_order=True)
         if self._first:
             self.conversation.submit(self._first)
@@ -76,7 +77,8 @@ class PlainScreen:
         self.show(lines())
 
     def change(self) -> None:
-        is_ready = self.scene.status(self.conversation.activity, 1000).startswith(("ready", "a guard asks"))
+        is_idle = self.conversation.activity == "ready" and self.scene.state is not None
+        is_ready = is_idle or self.scene.questions.first is not None
         if is_ready and self._has_input and not self._is_asking and sys.stdin.isatty():
             self._is_asking = True
             print(PROMPT, end="", flush=True)  # noqa: T201
@@ -97,4 +99,6 @@ class PlainScreen:
 
 def serve(options: Mapping[str, Any], *, first: str = "") -> int:
     """Converses in plain lines. Returns the exit status."""
+    for stream in (sys.stdin, sys.stdout):
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     return asyncio.run(PlainScreen(options, first=first).run())

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
-from typing import Any
 
 from ..events import PermissionAsked
 from .view.text import Palette, fit, wrap
 from .view.tool_calls import arguments_text
 
+HEAD_ROWS = 4
+"""Rows of the reason of a guard: the deed that it asks about must stay in sight."""
 WHAT_ROWS = 12
 """Rows of what a guard asks about."""
 WHAT_LIMIT = 4000
@@ -24,6 +25,8 @@ class Questions:
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
         self._open: dict[asyncio.Future[bool | str], PermissionAsked] = {}
+        self._refusal = ""
+        """The answer to every question once nobody can answer."""
 
     @property
     def first(self) -> PermissionAsked | None:
@@ -32,6 +35,8 @@ class Questions:
 
     async def ask(self, asked: PermissionAsked) -> bool | str:
         """Waits for the answer: True, False, or the reason of a no. A question that is void is cancelled."""
+        if self._refusal:
+            return self._refusal
         answer: asyncio.Future[bool | str] = asyncio.get_running_loop().create_future()
         self._open[answer] = asked
         self._on_change()
@@ -50,7 +55,8 @@ class Questions:
         return is_yes or is_no
 
     def deny_all(self, reason: str) -> None:
-        """Answers all questions with no."""
+        """Answers all questions with no, those to come, too."""
+        self._refusal = reason
         while self._open:
             self._settle(reason)
 
@@ -62,18 +68,21 @@ class Questions:
             answer.set_result(decision)
 
 
-def question_rows(asked: Any, columns: int, palette: Palette) -> list[str]:
-    """The question of a guard, and the deed that it is about."""
-    subject = asked.tool_name or asked.event
+def question_rows(asked: PermissionAsked, columns: int, height: int, palette: Palette) -> list[str]:
+    """The question of a guard, and the deed that it is about, in at most `height` rows: the deed comes first."""
     reason = palette.one_line(asked.reason or "")
-    head = f"{asked.extension} asks whether {subject} may go on{f': {reason}' if reason else ''}"
+    head = (
+        f"? {asked.extension} asks whether {asked.tool_name or asked.event} may go on{f': {reason}' if reason else ''}"
+    )
     text = asked.text if asked.tool_name is None else arguments_text(asked.args, is_whole=True)
     text = re.sub("[\x1b\x80-\x9f]", "␛", text or "")  # a sequence would hide what comes behind it
-    what = [row for line in palette.clean(text[:WHAT_LIMIT]).split("\n") for row in wrap(line, columns - 2)]
-    if len(what) > WHAT_ROWS or len(text) > WHAT_LIMIT:
-        what = [*what[: WHAT_ROWS - 1], f"… there is more: it has {len(text)} characters"]
-    return [
-        *(palette.paint("yellow", row) for row in wrap(f"? {head}", columns)),
-        *(fit(f"  {row}", columns) for row in what),
-        palette.paint("dim", fit(f"  {HOW}", columns)),
-    ]
+    deed = [row for line in palette.clean(text[:WHAT_LIMIT]).split("\n") for row in wrap(line, columns - 2)]
+    room = max(1, min(WHAT_ROWS, height - 2))
+    if len(deed) > room or len(text) > WHAT_LIMIT:
+        deed = [*deed[: room - 1], f"… there is more: it has {len(text)} characters"]
+    heads = wrap(head, columns)
+    room = max(0, min(HEAD_ROWS, height - 1 - len(deed)))
+    if len(heads) > room > 0:
+        heads[room - 1] = fit(f"{heads[room - 1]}…", columns)
+    shown = [palette.paint("yellow", row) for row in heads[:room]] + [fit(f"  {row}", columns) for row in deed]
+    return [*shown, palette.paint("dim", fit(f"  {HOW}", columns))][: max(0, height)]

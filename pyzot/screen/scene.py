@@ -12,7 +12,7 @@ from ..async_runtime import AsyncRuntime
 from ..errors import RuntimeDied, ZotError
 from .commands import Commands
 from .engine import Engine
-from .questions import Questions, question_rows
+from .questions import WHAT_ROWS, Questions, question_rows
 from .view.figures import count, dollars, joined, tokens
 from .view.notes import Notes
 from .view.panels import PanelStack
@@ -21,30 +21,20 @@ from .view.transcript import Transcript
 
 
 class View(Protocol):
-    """The terminal, or plain lines."""
+    """The terminal, or plain lines. `show` prints lines into the scrollback. `announce` makes lines about something
+    new that is not final: a terminal draws it anyway, when `change` says so. `insert` inserts a text at the cursor,
+    `suggest` puts one into an empty input. `run_outside` gives the terminal to a program and returns its exit status.
+    """
 
     palette: Palette
 
-    def show(self, lines: Sequence[str]) -> None:
-        """Prints lines into the scrollback."""
-
-    def announce(self, lines: Callable[[], Sequence[str]]) -> None:
-        """Something new is among what is not final. Plain lines make and print it, a terminal draws it anyway."""
-
-    def change(self) -> None:
-        """Draws what is not final again, soon."""
-
-    def insert(self, text: str) -> None:
-        """Inserts a text at the cursor."""
-
-    def suggest(self, text: str) -> None:
-        """Puts a text into an empty input, for the user to go on with."""
-
-    async def run_outside(self, command: Sequence[str]) -> int:
-        """Gives the terminal to a program, and returns its exit status."""
-
-    def leave(self) -> None:
-        """Ends the screen."""
+    def show(self, lines: Sequence[str]) -> None: ...
+    def announce(self, lines: Callable[[], Sequence[str]]) -> None: ...
+    def change(self) -> None: ...
+    def insert(self, text: str) -> None: ...
+    def suggest(self, text: str) -> None: ...
+    async def run_outside(self, command: Sequence[str]) -> int: ...
+    def leave(self) -> None: ...
 
 
 NOTE_ROWS = 6
@@ -75,6 +65,8 @@ class Scene:
         """Tokens that each known model can read."""
         self.has_started = asyncio.Event()
         """Set when the extensions have started, and all commands are known."""
+        self.shell_outputs = ""
+        """The outputs of `!command`s that the model gets with the next prompt."""
         self.is_over = False
         self.exit_status = 0
         self.changed = asyncio.Event()
@@ -171,7 +163,7 @@ class Scene:
         """All that is not final in at most `height` rows, with the lines that wait. A question and a panel come first
         if not all have room."""
         palette, asked = self.view.palette, self.questions.first
-        question = [] if asked is None else question_rows(asked, columns, palette)[: max(0, height)]
+        question = [] if asked is None else question_rows(asked, columns, height, palette)
         left = height - len(question)
         panels = self.panels.rows(columns, max(4, left * 2 // 3)) if left >= 4 else []
         left -= len(panels)
@@ -183,7 +175,7 @@ class Scene:
 
     def _on_question(self) -> None:
         if (first := self.questions.first) is not None:
-            self.view.announce(lambda: question_rows(first, self.transcript.columns, self.view.palette))
+            self.view.announce(lambda: question_rows(first, self.transcript.columns, WHAT_ROWS, self.view.palette))
         self.view.change()
 
 

@@ -66,9 +66,11 @@ def carry_out(name, args):
 
 
 def judge(frame):
-    """Refuses a call with `rm -rf`, and says nothing about one with `no verdict`."""
+    """Refuses a call with `rm -rf`, asks about one with `ask me`, and says nothing about one with `no verdict`."""
     args = json.dumps(frame.get("tool_args"))
-    if "no verdict" not in args:
+    if "ask me" in args:
+        send(type="event_intercept_response", id=frame["id"], ask=True, reason="because " * 120)
+    elif "no verdict" not in args:
         bad = "rm -rf" in args
         send(type="event_intercept_response", id=frame["id"], block=bad, reason="no rm here" if bad else "")
 

@@ -47,6 +47,20 @@ def test_a_wrong_flag_is_told_once(screen, flags, says, status):
     assert f"status {status}" in shown
 
 
+def test_a_required_extension_that_is_missing_ends_the_screen_with_its_status(screen):
+    gone = screen.zot.folder / "gone"
+    shown = screen.open("--ext", screen.kit(), "--ext", gone, ready=r"^status \d+$")
+    assert "status 9" in shown
+    assert "another engine" not in shown
+
+
+def test_no_session_is_kept_without_one(screen):
+    screen.open("--no-session")
+    screen.prompt("say this")
+    assert "goes on with this session" not in screen.leave()
+    assert screen.zot.session_files() == []
+
+
 def test_plain_lines(screen):
     terminal = screen.terminal
     screen.open(before="TERM=dumb", ready=r"^>$")

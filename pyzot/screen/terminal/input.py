@@ -72,11 +72,11 @@ class InputArea:
             text = mark
         self.buffer.insert_text(text)
 
-    def take(self) -> str:
-        """Empties the input and returns its text, with all pastes; keeps it in the history."""
+    def take(self, *, is_kept: bool = True) -> str:
+        """Empties the input and returns its text, with all pastes; keeps it in the history if `is_kept`."""
         marks = "|".join(map(re.escape, self._pastes)) or r"\Z"
         text = re.sub(marks, lambda found: self._pastes.pop(found[0], found[0]), self.buffer.text)
-        if text.strip():
+        if is_kept and text.strip():
             self.buffer.history.append_string(text)
         self.buffer.reset()
         return text
@@ -87,7 +87,8 @@ class InputArea:
         self.buffer.complete_state = None
         if state is not None and state.completions and state.current_completion is None:
             first, text = state.completions[0], self.buffer.text
-            if text.startswith("/") and -first.start_position == len(text):
+            is_whole = any(each.text == text for each in state.completions)
+            if text.startswith("/") and -first.start_position == len(text) and not is_whole:
                 self.put(first.text)
 
     def put(self, text: str) -> None:

@@ -50,7 +50,7 @@ def _bind_panel(keys: KeyBindings, conversation: Conversation, has_panel: Filter
         if (name := TO_PANEL.get(key)) is not None:
             conversation.press(name)
         elif key is Keys.BracketedPaste or (not isinstance(key, Keys) and len(str(key)) == 1):
-            conversation.press("rune", press.data)
+            conversation.press("rune", press.data.replace("\r", "\n"))
         else:
             conversation.press("unknown")
 

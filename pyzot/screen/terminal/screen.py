@@ -23,6 +23,7 @@ from prompt_toolkit.layout.containers import HSplit, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.layout.dimension import Dimension
 
+from ...events import PermissionAsked
 from ..conversation import Conversation
 from ..scene import Scene
 from ..view import markdown
@@ -63,7 +64,8 @@ class TerminalScreen:
         self._last_escape = 0.0
         self._draft = ""
         """The input as it was before a question."""
-        self._has_asked = False
+        self._asked: PermissionAsked | None = None
+        """The question that the input answers."""
 
     async def run(self) -> int:
         """Shows the screen until the user leaves. Returns the exit status."""
@@ -113,26 +115,26 @@ class TerminalScreen:
 
     def show(self, lines: Sequence[str]) -> None:
         self._lines.extend(lines)
-        self._schedule()
+        self.change()
 
     def announce(self, lines: Callable[[], Sequence[str]]) -> None:  # noqa: ARG002
-        self._schedule()
-
-    def change(self) -> None:
-        self._schedule()
+        self.change()
 
     def insert(self, text: str) -> None:
         self.input.buffer.insert_text(text)
-        self._schedule()
+        self.change()
 
     def suggest(self, text: str) -> None:
         if not self.input.buffer.text:
             self.input.put(text)
             self.input.buffer.start_completion()
-            self._schedule()
+            self.change()
 
     async def run_outside(self, command: Sequence[str]) -> int:
         async with self._outside():
+            modes = termios.tcgetattr(sys.stdin)
+            modes[6][termios.VSUSP] = b"\0"  # it would stop alone, and no shell would continue it
+            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, modes)
             process = await asyncio.create_subprocess_exec(*command, cwd=self.scene.cwd)
             return await process.wait()
 
@@ -147,7 +149,7 @@ class TerminalScreen:
                 yield
         finally:
             self._is_outside = False
-            self._schedule()
+            self.change()
 
     def leave(self) -> None:
         if self.app.is_running and not self.app.is_done:
@@ -159,7 +161,7 @@ class TerminalScreen:
     def _columns(self) -> int:
         return max(10, self.output.get_size().columns)
 
-    def _schedule(self) -> None:
+    def change(self) -> None:
         """Has the next frame drawn, at most one in `FRAME_S`."""
         if self._frame is None:
             loop = asyncio.get_running_loop()
@@ -175,7 +177,7 @@ class TerminalScreen:
         if self._lines:
             self.output.print_above(self.app, self._next_text())
             if self._lines:
-                self._schedule()
+                self.change()
         else:
             self.app.invalidate()
 
@@ -197,7 +199,7 @@ class TerminalScreen:
         """Draws again while a time is shown."""
         if not self.scene.is_over:
             if self.conversation.activity != "ready" or self.conversation.waiting():
-                self._schedule()
+                self.change()
             asyncio.get_running_loop().call_later(CLOCK_S, self._tick)
 
     def _compose(self, _app: object) -> None:
@@ -217,21 +219,22 @@ class TerminalScreen:
 
     def _enter(self) -> None:
         """Submits the input."""
-        text = self.input.take()
+        if self._asked is not self.scene.questions.first:  # typed before this question
+            self.change()
+            return
+        text = self.input.take(is_kept=self._asked is None)
         if text.strip():
             self.conversation.submit(text)
             self._stash_draft()
 
     def _stash_draft(self) -> None:
         """Empties the input for the answer to a question, and brings it back afterwards."""
-        has_asked, self._has_asked = self._has_asked, self.scene.questions.first is not None
-        if has_asked == self._has_asked:
+        before, self._asked = self._asked, self.scene.questions.first
+        if before is self._asked:
             return
-        if self._has_asked:
+        if before is None:
             self._draft = self.input.buffer.text
-            self.input.put("")
-        else:
-            self.input.put(self._draft)
+        self.input.put(self._draft if self._asked is None else "")
 
     def _escape(self) -> None:
         """Closes the menu, aborts what runs, or, a second time, edits the last prompt."""

@@ -29,9 +29,6 @@ class Notes:
         """Removes the notes of one extension."""
         self._notes = deque((note for note in self._notes if note[0] != sender), maxlen=LIMIT)
 
-    def __bool__(self) -> bool:
-        return bool(self._notes)
-
     def lines(self, columns: int, rows: int) -> list[str]:
         """The newest notes, one line each, below the number of those that are left out if there is room for both."""
         paint = self._palette.paint

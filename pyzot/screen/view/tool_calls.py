@@ -22,6 +22,8 @@ SHORT = 40
 """Characters of an argument that stands beside the first one."""
 _FIRST = ("command", "path", "file_path", "pattern", "query", "url", "name")
 """Arguments that say best what a call does."""
+DIFF = {"+": "green", "-": "red", "": ""}
+"""The style of each line of a diff by its first character; "" is for all others."""
 _INDENT = "  "
 
 
@@ -70,11 +72,6 @@ def text_of(content: Sequence[Any]) -> str:
     parts = (part for part in content if part.type in ("text", "image"))
     texts = (part.text if part.type == "text" else f"[{part.mime_type}, {part.bytes} bytes]" for part in parts)
     return "\n".join(texts).strip("\n")
-
-
-def style_of(*, is_error: bool, is_diff: bool) -> dict[str, str]:
-    """The style of each line of a result by its first character; "" is for all others."""
-    return {"": "red"} if is_error else {"+": "green", "-": "red", "": ""} if is_diff else {"": ""}
 
 
 def result_lines(text: str, style: Mapping[str, str], palette: Palette) -> list[str]:

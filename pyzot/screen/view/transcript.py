@@ -17,13 +17,12 @@ from .tool_calls import RunningCall
 
 PROMPT_LINES = 30
 """Lines of a prompt that are shown; the others are folded."""
-THINKING = "thinking"
 LIVE_TEXT = 8
 """Rows of the reply that is being written."""
 LOUD = {
     **dict.fromkeys(("no_verdict", "failed", "limit", "exited"), "red"),
-    **dict.fromkeys(("blocked", "asked", "warning", "system_prompt", "error_handling"), "yellow"),
-    **dict.fromkeys(("late", "restarted", "reloaded", "remark", "context"), "dim"),
+    **dict.fromkeys(("blocked", "warning", "system_prompt", "error_handling"), "yellow"),
+    **dict.fromkeys(("asked", "late", "restarted", "reloaded", "remark", "context"), "dim"),
 }
 """The styles of notices that are shown. Others, such as a start, are not."""
 
@@ -35,6 +34,8 @@ class Transcript:
         self.columns = columns
         self.waits_for = ""
         """The step of the prompt that takes time: thinking, or a pause before another attempt."""
+        self.can_unfold = True
+        """Whether a key shows what is folded; otherwise nothing is."""
         self.hidden = ""
         """The beginning of the next prompt that the user has not entered and does not see."""
         self.usage: Usage | None = None
@@ -50,7 +51,7 @@ class Transcript:
         self._takers: dict[str, Callable[[Any], list[str]]] = {
             "user_message": self._user_message,
             "turn_start": lambda _event: self._wait("waiting for the model"),
-            "assistant_start": lambda _event: self._wait(THINKING),
+            "assistant_start": lambda _event: self._wait("thinking"),
             "text_delta": self._text_delta,
             "usage": self._usage,
             "assistant_message": lambda _event: self._end_text(),
@@ -123,7 +124,7 @@ class Transcript:
         took = self._clock() - self._since
         step, self.waits_for = self.waits_for, ""
         lines = []
-        if step == THINKING and took >= 1:
+        if step == "thinking" and took >= 1:
             lines = [self._palette.paint("dim", f"… thought for {duration(took)} (Ctrl-T shows it)")]
         for block in self._blocks.add(event.delta):
             lines += [*markdown.render(block, self.columns, self._palette), ""]
@@ -152,8 +153,10 @@ class Transcript:
         head = [fit(tool_calls.headline(running.call, self._palette), self.columns)] if running is not None else []
         is_diff = running is not None and running.call.name == "edit" and not running.call.extension
         text = tool_calls.text_of(event.content)
-        style = tool_calls.style_of(is_error=event.is_error, is_diff=is_diff)
+        style = {"": "red"} if event.is_error else tool_calls.DIFF if is_diff else {"": ""}
         shown, is_folded = tool_calls.folded_lines(text, style, self.columns, self._palette)
+        if is_folded and not self.can_unfold:
+            return [*head, *tool_calls.result_lines(text, style, self._palette), ""]
         if is_folded:
             self._unfold = lambda: [*head, *tool_calls.result_lines(text, style, self._palette), ""]
         return [*head, *shown, ""]

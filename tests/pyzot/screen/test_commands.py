@@ -88,13 +88,6 @@ def test_lines_that_change_the_conversation_wait():
     assert waiting == ["hi", "/skill", "/model x", "/clear"]
 
 
-def test_the_nearest_command():
-    commands = commands_of(["deploy"])
-    assert commands.nearest("deplyo") == "/deploy"
-    assert commands.nearest("hlep") == "/help"
-    assert commands.nearest("qqqqqq") == ""
-
-
 names = st.sampled_from(["help", "cost", "HELP", "zot:cost", "zot:help", "todo", "a.b", "top", "ä", "x-1", "a:b"])
 
 

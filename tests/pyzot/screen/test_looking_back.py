@@ -80,7 +80,7 @@ class Looker:
 
     def prompt(self, text, replies, compacted=None):
         """A prompt, its replies, and a compaction of all messages but the last one in between."""
-        self.looking_back.add(text, len(self.runtime.held))
+        self.looking_back.add(text, f"output before {text}\n", len(self.runtime.held))
         self.runtime.add(message(text))
         if compacted is not None and len(self.runtime.held) > 1:
             self.looking_back.compacted(self.runtime.compact(min(compacted, len(self.runtime.held) - 1)))
@@ -114,6 +114,7 @@ def test_the_conversation_ends_before_the_prompt_that_is_edited(turns, is_stored
             await looker.looking_back.edit_last()
             left = texts(looker.runtime.held)
             assert looker.scene.view.suggested[-1] == f"p{number}"
+            assert looker.scene.shell_outputs.startswith(f"output before p{number}\n")
             assert not any(f"p{later}" in text for later in range(number, len(turns)) for text in left)
             if is_stored:
                 assert texts(looker.runtime.kept) == before[number]

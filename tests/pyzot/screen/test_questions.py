@@ -111,17 +111,17 @@ def test_the_end_of_the_input_denies_all():
 
 def test_a_question_has_the_reason_and_the_deed():
     question = asked(tool_name="bash", args={"command": "rm -rf build\nls", "timeout": 3})
-    assert question_rows(question, 40, PLAIN) == [
+    assert question_rows(question, 40, 40, PLAIN) == [
         "? guard asks whether bash may go on: why",
         "  rm -rf build",
         '  ls {"timeout": 3}',
         f"  {HOW}",
     ]
-    assert question_rows(asked(event="user_prompt", text="go"), 80, PLAIN)[:2] == [
+    assert question_rows(asked(event="user_prompt", text="go"), 80, 40, PLAIN)[:2] == [
         "? guard asks whether user_prompt may go on: why",
         "  go",
     ]
-    assert question_rows(asked(reason=""), 80, PLAIN)[:1] == ["? guard asks whether tool_call may go on"]
+    assert question_rows(asked(reason=""), 80, 40, PLAIN)[:1] == ["? guard asks whether tool_call may go on"]
 
 
 @pytest.mark.parametrize(
@@ -137,14 +137,14 @@ def test_a_question_has_the_reason_and_the_deed():
     ],
 )
 def test_no_part_of_a_command_is_hidden(command):
-    rows = "".join(question_rows(asked(tool_name="bash", args={"command": command}), 60, PLAIN))
+    rows = "".join(question_rows(asked(tool_name="bash", args={"command": command}), 60, 40, PLAIN))
     assert "; rm -rf ~" in rows
 
 
 @pytest.mark.parametrize("between", ["\n" * 100, " " * WHAT_LIMIT, "x" * WHAT_LIMIT])
 def test_a_part_that_has_no_room_is_told(between):
     question = asked(tool_name="bash", args={"command": f"ls{between}; rm -rf ~"})
-    rows = question_rows(question, 400, PLAIN)
+    rows = question_rows(question, 400, 40, PLAIN)
     assert len(rows) <= WHAT_ROWS + 2
     assert rows[-2] == f"  … there is more: it has {len(between) + 12} characters"
 
@@ -154,6 +154,6 @@ def test_a_part_that_has_no_room_is_told(between):
 def test_any_question_fits(reason, args, columns, has_colours):
     palette = Palette(has_colours=has_colours)
     for question in (asked(tool_name="bash", args=args, reason=reason), asked(text=reason)):
-        rows = question_rows(question, columns, palette)
+        rows = question_rows(question, columns, 40, palette)
         assert all(width_of(row) <= columns and "\n" not in row for row in rows)
         assert has_colours or "\x1b" not in "".join(rows)

@@ -40,9 +40,9 @@ def test_notes_are_taken_back_by_their_sender_alone():
     notes.take_back("e")
     assert notes.lines(40, 5) == ["[other] b"]
     notes.take_back("nobody")
-    assert notes
+    assert notes.lines(40, 5)
     notes.clear()
-    assert not notes
+    assert notes.lines(40, 5) == []
 
 
 def test_a_flood_of_long_notes_is_not_kept():

@@ -81,16 +81,16 @@ def test_an_image_is_its_size_and_calls_are_left_out():
 
 
 def test_a_difference_and_an_error_have_colours():
-    style = tool_calls.style_of(is_error=False, is_diff=True)
+    style = tool_calls.DIFF
     assert tool_calls.result_lines("+a\n-b\n c\n", style, COLOURED) == [
         "\x1b[32m+a\x1b[0m",
         "\x1b[31m-b\x1b[0m",
         " c",
         "",
     ]
-    style = tool_calls.style_of(is_error=True, is_diff=True)
+    style = {"": "red"}
     assert tool_calls.result_lines("+a", style, COLOURED) == ["\x1b[31m+a\x1b[0m"]
-    style = tool_calls.style_of(is_error=False, is_diff=False)
+    style = {"": ""}
     assert tool_calls.result_lines("+a", style, COLOURED) == ["+a"]
 
 
@@ -116,7 +116,7 @@ def test_unfolding_has_a_limit():
 
 @given(any_text, st.integers(10, 200), st.booleans(), st.booleans())
 def test_a_folded_result_has_few_lines_of_the_columns(text, columns, is_error, is_diff):
-    style = tool_calls.style_of(is_error=is_error, is_diff=is_diff)
+    style = {"": "red"} if is_error else tool_calls.DIFF if is_diff else {"": ""}
     shown, is_folded = tool_calls.folded_lines(text * 5, style, columns, COLOURED)
     assert len(shown) <= FOLDED + 2
     assert all(width_of(line) <= columns for line in shown[: len(shown) - is_folded])
