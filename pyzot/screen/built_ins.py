@@ -43,7 +43,7 @@ async def _help(scene: Scene, _rest: str) -> None:
         width = min(24, max(len(name) for name, _ in table))
         for name, text in table:
             head = scene.view.palette.paint("bold", f"{name:{width}}")
-            scene.say("", fit(f"{head}  {scene.view.palette.one_line(text)}", scene.transcript.columns))
+            scene.say("", fit(f"{head}  {scene.view.palette.one_line(text)}", 2 * scene.transcript.columns))
 
 
 async def _model(scene: Scene, rest: str) -> None:

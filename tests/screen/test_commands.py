@@ -72,7 +72,7 @@ def test_an_extension_is_loaded_again_and_the_terminal_is_lent(screen):
     screen.enter("/show it", r"^\[/show\] in another way: it$")
     screen.enter("/ext", r"^kit +ready")
     screen.enter("/cost", r"^\[/cost\] the kit costs nothing$")
-    screen.enter("/zot:cost", r"^kit +[\d.]+ s CPU +[\d.]+ MB +processes: 1$")
+    screen.enter("/zot:cost", r"^kit +[\d.]+ s CPU +[\d.]+ MiB +processes: 1$")
     screen.enter("/tools", r"^kit_tool \[kit\]: Say something\.$")
     screen.enter("/top", r"q quit$")
     terminal.type("q")
