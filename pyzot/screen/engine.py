@@ -56,7 +56,7 @@ class Engine:
 
     async def start(self) -> AsyncRuntime:
         """Starts an engine and waits for its greeting. Raises `OSError`, `TypeError` and `ZotError`."""
-        options = dict(self._options)
+        options: dict[str, Any] = {"drain_timeout": DRAIN_S, **self._options}
         if options.get("resume") == "":  # chosen on the screen
             del options["resume"]
         if self.session is not None:
@@ -68,8 +68,7 @@ class Engine:
             options["save_session"] = True
         self._started = self._loop.time()
         runtime = AsyncRuntime(
-            **{"drain_timeout": DRAIN_S, **options},
-            on_event=self._put, on_stderr=self._put, permission=self._permission,
+            **options, on_event=self._put, on_stderr=self._put, permission=self._permission,
         )  # fmt: skip
         runtime._client.process.ended.on_come(lambda: self._soon(self._died, runtime))
         runtime._client.send("hello", quiet=True)
