@@ -38,7 +38,8 @@ def test_pyright_finds_the_same(tmp_path):
         "ignore": ["zotext"],
     }
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
-    done = subprocess.run([pyright, "--outputjson"], cwd=tmp_path, capture_output=True, text=True)
+    argv = [pyright, "--pythonpath", sys.executable, "--outputjson"]  # it finds the libraries of the screen
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True)
     found = set()
     for one in json.loads(done.stdout)["generalDiagnostics"]:
         file, line, end = Path(one["file"]), one["range"]["start"]["line"], one["range"]["end"]["line"]
