@@ -97,6 +97,14 @@ class Screen:
         self.terminal.keys("C-l")
         self.terminal.wait_for(r"\A\S*> ?\S*\n")
 
+    def feed(self, lines: bytes) -> Any:
+        """The outcome of plain lines that read these from a file, with the kit."""
+        flags = ("--base-url", self.server.base_url, "--api-key", "k", "-m", MODEL, "--ext", self.kit())
+        given = self.zot.folder / "input"
+        given.write_bytes(lines)
+        with given.open("rb") as stdin:
+            return self.zot.run("--plain", *flags, stdin=stdin)
+
     def leave(self) -> str:
         """Leaves an empty input, and waits for the shell."""
         self.terminal.keys("C-d")

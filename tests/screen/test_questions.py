@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.screen.screen import MODEL
 from tests.support.messages_server import tool_reply
 
 ASKED = r"^  echo ask me$\n^  answer yes, or no, or no and a reason$\n^yes/no>"
@@ -68,10 +67,7 @@ def test_the_deed_is_in_sight_in_a_small_window(screen, columns, rows):
 
 
 def test_after_the_end_of_stdin_a_question_is_answered_with_no(screen):
-    flags = ("--base-url", screen.server.base_url, "--api-key", "k", "-m", MODEL, "--ext", screen.kit())
-    (screen.zot.folder / "input").write_bytes(b"!echo ask me\nh\xff end\n")
-    with (screen.zot.folder / "input").open("rb") as stdin:
-        outcome = screen.zot.run("--plain", *flags, stdin=stdin)
+    outcome = screen.feed(b"!echo ask me\nh\xff end\n")
     assert outcome.status == 0
     assert "the user refused: no more input" in outcome.text
     assert "re: h" in outcome.text

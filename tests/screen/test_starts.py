@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.screen.screen import MODEL, texts
+from tests.screen.screen import texts
 from tests.support.extension_folder import EXAMPLES
 from tests.support.host_process import hosting
 
@@ -70,10 +70,7 @@ def test_plain_lines(screen):
 
 
 def test_lines_from_a_pipe(screen):
-    flags = ("--base-url", screen.server.base_url, "--api-key", "k", "-m", MODEL, "--ext", screen.kit())
-    (screen.zot.folder / "input").write_bytes(b"one prompt\n/show it\n!echo run\n\ntwo prompts\n")
-    with (screen.zot.folder / "input").open("rb") as stdin:
-        outcome = screen.zot.run("--plain", *flags, stdin=stdin)
+    outcome = screen.feed(b"one prompt\n/show it\n!echo run\n\ntwo prompts\n")
     assert outcome.status == 0
     assert outcome.leftovers == []
     order = [outcome.text.index(text) for text in ("re: one prompt", "shown: it", "  run", "re: two prompts")]
