@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prompt_toolkit.completion import DummyCompleter
+from prompt_toolkit.buffer import CompletionState
+from prompt_toolkit.completion import Completion, DummyCompleter
 from prompt_toolkit.filters import Never
 from prompt_toolkit.history import InMemoryHistory
 
@@ -91,3 +92,18 @@ def test_any_paste(text):
     area = new_input()
     area.paste(text)
     assert area.take() == text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@pytest.mark.parametrize(
+    ("typed", "entered"), [("/he", "/help"), ("/tool", "/tool"), ("see /he", "see /he"), ("/tools x", "/tools x")]
+)
+def test_enter_takes_the_first_of_the_menu_for_a_beginning_only(typed, entered):
+    area = new_input()
+    area.put(typed)
+    begun = typed.rpartition(" ")[2]
+    names = [name for name in ("/help", "/tools", "/tool", "/exit") if name.startswith(begun)]
+    offered = [Completion(name, -len(begun)) for name in names]
+    area.buffer.complete_state = CompletionState(area.buffer.document, offered) if offered else None
+    area.take_completion()
+    assert area.buffer.complete_state is None
+    assert area.take() == entered
