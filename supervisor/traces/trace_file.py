@@ -18,7 +18,7 @@ from supervisor.process.table import read_process
 from supervisor.traces.places import TRACE, new_id, runs_folder
 from supervisor.traces.sweep import sweep
 from wire import stats
-from wire.text import valid_text
+from wire.text import counted, valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,7 +87,7 @@ class TraceFile:
     def fell(self, extension: Extension, _worker: Worker, fall: Fall) -> None:
         """Takes each fall of an extension."""
         self._last_falls[extension.name] = cause = f"{fall.kind.replace('_', ' ')}: {fall.cause}"
-        lost = f"{cause}; {fall.pending} requests lost" if fall.pending else cause
+        lost = f"{cause}; {counted(fall.pending, 'request')} lost" if fall.pending else cause
         self._mark(MARKS[fall.kind], extension.name, name=fall.kind, detail=lost, is_urgent=True)
 
     def noticed(self, extension: Extension, kind: NoticeKind, _message: str) -> None:
