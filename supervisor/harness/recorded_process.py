@@ -184,9 +184,10 @@ class RecordedProcess(ProcessWorker):
         return self.requests.write(msgspec.json.encode(frame) + b"\n")
 
     def _connect(self, stdin: PipeWriter | Link, stdout: PipeReader | Link, hello_s: float) -> None:
-        super()._connect(cast("PipeWriter", _WriterTap(stdin, self._said_by_host)), stdout, hello_s)
+        super()._connect(cast("PipeWriter", _WriterTap(stdin, self.note_said)), stdout, hello_s)
 
-    def _said_by_host(self, frame: bytes) -> None:
+    def note_said(self, frame: bytes) -> None:
+        """Records bytes of the host, which may be several lines or a part of one."""
         for line in frame.splitlines():
             said = RecordedLine(Side.HOST, object_in(line), self._clock(), text=_cut(line))
             if self.asked_at is None and said.type == "shutdown":
