@@ -24,7 +24,7 @@ from wire.dialects.base import Setup, Warned
 from wire.dialects.host_calls import CallTool
 from wire.dialects.table import find_dialect
 from wire.framing import DEFAULT_FRAME_LIMIT, Line, Oversize
-from wire.lenient_json import UNREADABLE
+from wire.lenient_json import UNREADABLE, read
 from wire.text import printable
 
 if TYPE_CHECKING:
@@ -323,7 +323,7 @@ def decode_line(line: Line | Oversize, messages: Sequence[Message], now: float) 
 def object_in(line: Line) -> dict[str, Any] | None:
     """The JSON object in a line; None if it is something else, as in other dialects."""
     try:
-        value = msgspec.json.decode(bytes(line).decode("utf-8", "replace"))
+        value, _ = read(bytes(line).decode("utf-8", "replace").encode())
     except UNREADABLE:
         return None
     return value if isinstance(value, dict) else None
