@@ -136,9 +136,10 @@ class _JsonRpcForms:
     unknown_method = "zot/torture"
 
     def with_unknown_fields(self, question: JsonFrame) -> JsonFrame:
+        """Among the parameters alone: JSON-RPC allows no other members beside them."""
         changed = copy.deepcopy(question)
         changed.setdefault("params", {}).update(UNKNOWN_FIELDS)
-        return {**UNKNOWN_FIELDS, **changed}
+        return changed
 
     def unasked(self) -> list[JsonFrame]:
         return [

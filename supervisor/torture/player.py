@@ -56,6 +56,7 @@ class Player:
         """Number of answers to each question."""
         self.junk: list[str] = []
         """Lines after the handshake that are no frames."""
+        self._gate = _Gate(process)
         self._harness = harness
         self._numbers = 0
 
@@ -116,14 +117,22 @@ class Player:
     def write_slowly(self, data: bytes, sizes: Sequence[int], pause_s: float) -> Steps:
         """Sends bytes in pieces of these sizes, with a pause after each; the rest at once."""
         self.process.note_said(data)
-        child = self.process.child
-        assert child is not None
         start = 0
         for size in sizes:
-            child.send(data[start : start + size])
+            self._gate.send_part(data[start : start + size])
             start += size
             yield Wait(lambda: False, pause_s)
-        child.send(data[start:])
+        self._gate.send_part(data[start:], is_last=True)
+
+    def write_start(self, data: bytes) -> None:
+        """Sends bytes that end within a frame. Until `write_rest`, frames of the session wait."""
+        self.process.note_said(data)
+        self._gate.send_part(data)
+
+    def write_rest(self, data: bytes) -> None:
+        """Sends the rest of that frame."""
+        self.process.note_said(data)
+        self._gate.send_part(data, is_last=True)
 
     def ask(self, text: str | None = None, *, run: RunSession | None = None) -> Question:
         """Sends a new question."""
@@ -165,6 +174,12 @@ class Player:
 
     def signal(self, number: signal.Signals) -> None:
         self.process.kill(number)
+
+    def pids(self) -> list[int]:
+        """The process, and all that it has started."""
+        child = self.process.child
+        assert child is not None
+        return [child.pid, *self._harness.left_by(self.process)]
 
     def end_input(self) -> None:
         """Closes its stdin, behind all that was written."""
@@ -260,3 +275,35 @@ class Player:
         if self.process.phase is HandshakePhase.FAILED or not self.process.phase.is_over:
             raise NotHeldError(self.process.failure or "it was not ready in time")
 
+
+
+class _Gate:
+    """The input of a process. Holds back what its session sends in the middle of a frame that a fault has split."""
+
+    def __init__(self, process: RecordedProcess) -> None:
+        writer = process.requests.stdin
+        assert writer is not None
+        self._writer: Any = writer
+        self._child = process.child
+        self._held: list[bytes] = []
+        self._is_open = True
+        process.requests.stdin = self  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._writer, name)
+
+    def send(self, data: bytes) -> bool:
+        if self._is_open:
+            return bool(self._writer.send(data))
+        self._held.append(data)
+        return True
+
+    def send_part(self, data: bytes, *, is_last: bool = False) -> None:
+        """Sends bytes that are recorded already. The gate is closed until the last part."""
+        self._is_open = is_last
+        if self._child is not None:
+            self._child.send(data)
+        if is_last:
+            for held in self._held:
+                self._writer.send(held)
+            self._held.clear()

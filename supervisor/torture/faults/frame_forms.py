@@ -64,9 +64,9 @@ def one_and_a_half(trial: Trial) -> Steps:
     player = trial.player
     first, second = player.question(), player.question()
     at = trial.rng.randint(1, len(second.data) - 2)
-    player.write(first.data + second.data[:at])
+    player.write_start(first.data + second.data[:at])
     yield from player.awaits([first], "while the next frame was not complete")
-    player.write(second.data[at:])
+    player.write_rest(second.data[at:])
     yield from player.awaits([second], "in two pieces")
 
 

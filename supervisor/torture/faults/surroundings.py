@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from supervisor.torture.trial import Trial
 
 SURROUNDINGS = Family("clocks and resources")
-DESCRIPTORS = 64
-FEW_DESCRIPTORS = ("/bin/sh", "-c", f'ulimit -n {DESCRIPTORS}; exec "$@"', "zot")
+SPARE = 20
+"""Descriptors that are left to a process that gets few."""
 FULL_DISK = ("/bin/sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "zot")
 """Each write to a file fails, as on a full disk, and no signal comes. Pipes are no files."""
 TEN_YEARS_S = 315_360_000.0
@@ -90,15 +91,30 @@ def times_jump_in_frames(trial: Trial) -> Steps:
 
 @SURROUNDINGS.add(
     "few-descriptors",
-    f"a limit of {DESCRIPTORS} open files, and a storm of calls",
-    "It gets ready, answers each call, if with an error, and keeps no descriptor of a call that is over.",
+    f"a limit of open files, set while it runs: {SPARE} more than it has open; and a storm of calls",
+    "It answers each call, if with an error, and keeps no descriptor of a call that is over.",
 )
 def few_descriptors(trial: Trial) -> Steps:
     trial.needs_answers()
-    yield from trial.start(launcher=FEW_DESCRIPTORS)
+    yield from trial.start()
+    player = trial.player
+    yield from player.works("before its descriptors were limited")
+    for pid in player.pids():
+        _limit_descriptors(pid)
     for _ in range(2):
-        asked = [trial.player.ask() for _ in range(max(DESCRIPTORS // 2, trial.many))]
-        yield from trial.player.awaits(asked, f"with at most {DESCRIPTORS} open files")
+        asked = [player.ask() for _ in range(max(SPARE, trial.many))]
+        yield from player.awaits(asked, f"with {SPARE} descriptors to spare")
+
+
+def _limit_descriptors(pid: int) -> None:
+    if not hasattr(resource, "prlimit"):
+        raise NotApplicableError("this system cannot limit the open files of a running process")
+    try:
+        highest = max(map(int, os.listdir(f"/proc/{pid}/fd")), default=2)
+        hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (highest + 1 + SPARE, hard))
+    except OSError as error:
+        raise NotApplicableError(f"the open files of process {pid} cannot be limited: {error.strerror}") from None
 
 
 @SURROUNDINGS.add(
