@@ -73,7 +73,7 @@ class RecordedTools:
 
 def _result(block: Json, restore: Callable[[str], str]) -> ToolResult:
     content = block.get("content") or ()
-    parts: list[Json] = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    parts: Any = [{"type": "text", "text": content}] if isinstance(content, str) else content
     return ToolResult(
         block["tool_use_id"],
         tuple(

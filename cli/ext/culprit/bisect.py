@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +20,7 @@ from cli.terminal import is_screen, say, terminal_text
 from supervisor.process.child import SpawnError
 from wire.exit_codes import Status
 from wire.suggestions import join_names
-from wire.text import counted
+from wire.text import counted, printable, valid_text
 
 if TYPE_CHECKING:
     from agent.bisect.bisect import Bisection, TrialRecord
@@ -64,7 +65,7 @@ def run_bisect(arguments: BisectArguments) -> int:
     if arguments.as_json:
         print_json(_as_json(found, check))
     else:
-        print("\n".join(map(terminal_text, _lines(found, check))))  # noqa: T201
+        print("\n".join(printable(valid_text(line)) for line in _lines(found, check)))  # noqa: T201
     return 0 if found.finding is Finding.FOUND else Status.ERROR.exit_code
 
 
@@ -108,7 +109,7 @@ def _lines(found: Bisection, check: Check) -> list[str]:
     elif found.finding is Finding.NEVER_BAD:
         lines = [
             f"The run is good with all {count}: {decisive.why}.",
-            "Give a check that fails, or a recording of a run that went bad. For a fault that comes and goes: --repeat.",
+            "Give a check that fails, or a recording of a bad run. For a fault that comes and goes: --repeat.",
         ]
     elif found.finding is Finding.ALWAYS_BAD:
         lines = [
@@ -140,10 +141,11 @@ def _found(found: Bisection, check: Check) -> list[str]:
     lines += [f"Notice: {line}" for line in decisive.complaints[:3] if line not in decisive.why]
     lines.append(f"{counted(found.runs, 'run')} with parts of {counted(len(found.extensions), 'extension')}.")
     lines.append("Next:")
-    for name in names:
-        lines.append(f"    zot ext info {name}       where it comes from, and its test: zot ext test FOLDER")
-    lines.append(f"    zot ext disable {names[0]}    runs go on without it")
-    return lines
+    advice = [(f"zot ext info {shlex.quote(name)}", "where it comes from") for name in names]
+    advice += [("zot ext test FOLDER", "whether it still does what its scripts say")]
+    advice += [(f"zot ext disable {shlex.quote(names[0])}", "run without it meanwhile")]
+    width = max(len(words) for words, _ in advice)
+    return [*lines, *(f"    {words:{width}}  {use}" for words, use in advice)]
 
 
 def _as_json(found: Bisection, check: Check) -> dict[str, Any]:
