@@ -176,7 +176,8 @@ class _Trials:
             longest_s=request.longest_s,
             owners=self._owners,
             ran=self._ran,
-            keeps_results=check.needs_recorded_results,
+            waits=not isinstance(check, TimeCheck),
+            keeps_results=isinstance(check, DifferenceCheck),
         )
         most_s = min(check.most_s, request.longest_s) if isinstance(check, TimeCheck) else request.longest_s
         # If bisect itself is killed, the run ends by its own limit.

@@ -30,8 +30,6 @@ class Check(Protocol):
 
     title: str
     """The check in words, as `longer than 5 s`."""
-    needs_recorded_results: bool
-    """Whether built-in tools get their recorded results."""
 
     def judge(self, outcome: RunOutcome) -> Judged:
         """The verdict about a trial."""
@@ -40,8 +38,6 @@ class Check(Protocol):
 
 class TimeCheck:
     """Bad if the run takes longer than this."""
-
-    needs_recorded_results = False
 
     def __init__(self, most_s: float) -> None:
         self.most_s = most_s
@@ -58,8 +54,6 @@ class TimeCheck:
 class MemoryCheck:
     """Bad if the processes of one extension together have had more memory than this."""
 
-    needs_recorded_results = False
-
     def __init__(self, most_mib: float) -> None:
         self._most = most_mib * MIB
         self.title = f"an extension takes more than {most_mib:g} MiB"
@@ -73,8 +67,6 @@ class MemoryCheck:
 
 class TextCheck:
     """Bad if a text of the run matches a pattern."""
-
-    needs_recorded_results = False
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self._pattern = pattern
@@ -90,8 +82,6 @@ class TextCheck:
 
 class CommandCheck:
     """Bad if a command says so by its exit status."""
-
-    needs_recorded_results = False
 
     def __init__(self, command: str) -> None:
         self.command = command
@@ -120,7 +110,6 @@ class DifferenceCheck:
     the run with all extensions first, then about the one without any.
     """
 
-    needs_recorded_results = True
     title = "the run is not as it was recorded"
 
     def __init__(self, replies: int, last_text: str) -> None:

@@ -29,6 +29,8 @@ class TrialPlan(msgspec.Struct, frozen=True):
     ran: tuple[RanTool, ...] | None = None
     """The calls of built-in tools that were made with all extensions. Others are not made: a guard that is left out may
     have refused or changed them. None: this is the run with all extensions."""
+    waits: bool = True
+    """Whether the first request waits for all extensions, so that no verdict depends on how soon they are ready."""
     keeps_results: bool = False
     """Whether built-in tools whose arguments no guard has changed get their recorded results and do not run."""
 

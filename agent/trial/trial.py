@@ -31,8 +31,6 @@ class Trial:
     def __init__(self, plan: TrialPlan) -> None:
         self.report = TrialReport(plan.report)
         self.tools = RecordedTools(plan, self.report)
-        self.settle_s = plan.longest_s * SHARES["hello"]
-        """Seconds that the first request waits for extensions: a trial must not depend on how soon they are ready."""
         self._plan = plan
 
     @classmethod
@@ -43,6 +41,10 @@ class Trial:
             return cls(msgspec.json.decode(Path(path).read_bytes(), type=TrialPlan))
         except (OSError, msgspec.MsgspecError) as error:
             raise TrialError(f"{VARIABLE}: {path} cannot be used: {error}; unset it") from None
+
+    def extension_wait(self, given: float | None) -> float | None:
+        """Seconds that the first request waits for extensions; `given` is the time of the user's flag."""
+        return self._plan.longest_s * SHARES["hello"] if given is None and self._plan.waits else given
 
     def cut(self, discovery: Discovery) -> Discovery:
         """The discovery without the extensions that are left out; the others keep their order, and have shorter

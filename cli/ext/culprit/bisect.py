@@ -84,6 +84,10 @@ def _check(arguments: BisectArguments, command: ReplayedCommand) -> Check:
     if arguments.check is not None:
         return CommandCheck(arguments.check)
     if arguments.max_s is not None:
+        if arguments.max_s > arguments.timeout_s:
+            raise UnableError(
+                f"--max-s is longer than --timeout, {arguments.timeout_s:g} s; raise --timeout", Status.USAGE
+            )
         return TimeCheck(arguments.max_s)
     if arguments.max_rss is not None:
         return MemoryCheck(arguments.max_rss)
