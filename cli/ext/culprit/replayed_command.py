@@ -49,7 +49,7 @@ def read_command(words: Sequence[str]) -> ReplayedCommand:
     for name in given:
         if name in REFUSED:
             raise _unusable(f"{name}: {REFUSED[name]}")
-        if name in SESSION_FLAGS or name.startswith("--resume="):
+        if name in SESSION_FLAGS:
             raise _unusable(f"{name}: {OF_SESSION}")
     recording = given.get("--replay")
     if recording is None:
