@@ -25,6 +25,7 @@ class ExtGroup(LazyGroup):
             "cli.ext.manage.presence", "cli.ext.manage.trust",
         )),
         ("Look at running extensions", ("cli.ext.live.reload", "cli.ext.live.commands")),
+        ("Find the culprit", ("cli.ext.culprit.commands",)),
     )  # fmt: skip
 
 

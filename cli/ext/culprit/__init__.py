@@ -1,0 +1,1 @@
+"""`zot ext profile`: finds which extension is at fault, and where in its code."""
