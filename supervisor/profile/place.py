@@ -1,11 +1,9 @@
-"""The file of a profile: the one that the user names, or the next one beside the traces of runs."""
+"""The file of a profile: the one that the user names, or the next one of the extension beside the traces of runs."""
 
 from __future__ import annotations
 
 import errno
 import os
-import re
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,35 +11,31 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from supervisor.home.safe_files import replacement, write_all
-from supervisor.home.zot_home import private_folder, zot_home
+from supervisor.home.zot_home import private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ENDING = ".profile.json"
-MOST_TRIED = 10_000
+MOST = 999
+"""Maximum number of profiles of one extension in one run."""
 
 
 class Place(msgspec.Struct, frozen=True):
     """Where a profile goes."""
 
     path: str = ""
-    """The user's file; it is replaced once the profile is there. Empty: the next file of the extension."""
-    run: str = ""
-    """The id of the run or host of the extension."""
-    extension: str = ""
+    """The user's file; it is replaced once the profile is there. Empty: the next file with the `start`."""
+    start: str = ""
+    """The folder and the beginning of the name, `…/runs/ID.NAME.`; a number and `ENDING` follow."""
 
     @contextmanager
     def opened(self) -> Iterator[tuple[Path, Callable[[bytes], None]]]:
         """Gives the file's path, and the function that writes all of it. Raises `OSError` at once if it cannot be
         written. If the block raises, no new file is left, and an old one is as it was."""
         if self.path:
-            path = Path(self.path)
-            if path.exists() and not path.is_file():
-                number = errno.EISDIR if path.is_dir() else errno.EINVAL
-                raise OSError(number, os.strerror(number) if path.is_dir() else "Not a file", self.path)
-            with replacement(path, is_durable=False) as file:
-                yield path, lambda text: write_all(file.fileno(), text)
+            with self._replaced(Path(self.path)) as write:
+                yield Path(self.path), write
             return
         path, fd = self._next()
         try:
@@ -52,33 +46,23 @@ class Place(msgspec.Struct, frozen=True):
         finally:
             os.close(fd)
 
+    @contextmanager
+    def _replaced(self, path: Path) -> Iterator[Callable[[bytes], None]]:
+        if path.exists() and not path.is_file():
+            number = errno.EISDIR if path.is_dir() else errno.EINVAL
+            raise OSError(number, os.strerror(number) if path.is_dir() else "Not a file", self.path)
+        try:
+            with replacement(path, is_durable=False) as file:
+                yield lambda text: write_all(file.fileno(), text)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self.path) from None
+
     def _next(self) -> tuple[Path, int]:
-        folder = private_folder(runs_folder())
-        for number in range(1, MOST_TRIED):
-            path = folder / f"{self.run}.{self.extension}.{number}{ENDING}"
+        private_folder(Path(self.start).parent)
+        for number in range(1, MOST + 1):
+            path = Path(f"{self.start}{number}{ENDING}")
             try:
                 return path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             except FileExistsError:
                 continue
-        raise OSError(errno.EEXIST, f"Has {MOST_TRIED} profiles of {self.extension}", str(folder))
-
-
-def runs_folder() -> Path:
-    """The folder of traces and of what lies beside them."""
-    return zot_home() / "runs"
-
-
-def run_id(started: float, pid: int) -> str:
-    """The id of a run that started at this time, in seconds since the epoch."""
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(started))}-{pid}"
-
-
-def latest_profile(extension: str) -> Path | None:
-    """The newest profile of an extension beside the traces; None without one."""
-    names = re.compile(rf"\d{{8}}-\d{{6}}-\d+\.{re.escape(extension)}\.\d+{re.escape(ENDING)}")
-    try:
-        found = [entry for entry in os.scandir(runs_folder()) if names.fullmatch(entry.name)]
-        newest = max(((entry.stat().st_mtime_ns, entry.path) for entry in found), default=None)
-    except OSError:
-        return None
-    return None if newest is None else Path(newest[1])
+        raise OSError(errno.EEXIST, f"There are {MOST} profiles of it", self.start)

@@ -50,6 +50,12 @@ class ProfileChild:
         )
         self._timer = loop.call_later(within_s, lambda: self.stop(f"it was not made within {within_s:g} s"))
 
+    def ask_to_stop(self) -> None:
+        self.stop("the host stops")
+
+    def hint_to_stop(self) -> None:
+        pass  # it has no input
+
     def stop(self, why: str) -> None:
         """Ends the child; the outcome is an error with this reason. Does nothing if it has ended."""
         self._tell(Outcome(error=why))

@@ -14,9 +14,11 @@ from cli.choices import CommandLineError
 from cli.hosts.find import host_of
 from cli.json_line import print_json
 from cli.os_errors import UnableError
+from supervisor.home.zot_home import zot_home
 from supervisor.profile.errors import ProfileError
-from supervisor.profile.place import Place, run_id
+from supervisor.profile.place import Place
 from supervisor.profile.profiler import make, order_for
+from supervisor.traces.places import new_id, runs_folder
 from wire import control
 from wire.suggestions import no_such
 from wire.text import one_line
@@ -39,7 +41,8 @@ def run_profile(name: str, pid: int | None, *, seconds: int, output: str | None,
         raise CommandLineError(no_such("extension", name, found))
     if why := reason_against(stats, name, info.pid):
         raise UnableError(f"{name} {why}")
-    place = Place(path=os.path.abspath(output)) if output else Place("", run_id(info.started, info.pid), name)
+    start = runs_folder(zot_home()) / f"{new_id(info.started, info.pid)}.{name}."
+    place = Place(path=os.path.abspath(output)) if output else Place(start=str(start))
     try:
         profile = make(order_for(stats.pids, seconds, place), lambda chosen: _tell_begin(chosen, seconds))
     except ProfileError as error:
