@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,13 +11,11 @@ import msgspec
 from cli import number_format
 from cli.choices import CommandLineError
 from cli.hosts.find import host_of
+from cli.hosts.profile_order import profile_order, reason_against
 from cli.json_line import print_json
 from cli.os_errors import UnableError
-from supervisor.home.zot_home import zot_home
 from supervisor.profile.errors import ProfileError
-from supervisor.profile.place import Place
-from supervisor.profile.profiler import make, order_for
-from supervisor.traces.places import new_id, runs_folder
+from supervisor.profile.profiler import make
 from wire import control
 from wire.suggestions import no_such
 from wire.text import one_line
@@ -26,7 +23,6 @@ from wire.text import one_line
 if TYPE_CHECKING:
     from supervisor.profile.choice import Candidate
     from supervisor.profile.outcome import HotSpot, Profile
-    from wire.stats import ExtensionStats
 
 
 def run_profile(name: str, pid: int | None, *, seconds: int, output: str | None, as_json: bool) -> int:
@@ -39,12 +35,11 @@ def run_profile(name: str, pid: int | None, *, seconds: int, output: str | None,
         found = client.ask(control.GetStats(client.next_id()), control.StatsReply).stats.extensions
     if (stats := found.get(name)) is None:
         raise CommandLineError(no_such("extension", name, found))
-    if why := reason_against(stats, name, info.pid):
+    if why := reason_against(stats, name):
         raise UnableError(f"{name} {why}")
-    start = runs_folder(zot_home()) / f"{new_id(info.started, info.pid)}.{name}."
-    place = Place(path=os.path.abspath(output)) if output else Place(start=str(start))
     try:
-        profile = make(order_for(stats.pids, seconds, place), lambda chosen: _tell_begin(chosen, seconds))
+        order = profile_order(stats, name, info.started, info.pid, seconds, output)
+        profile = make(order, lambda chosen: _tell_begin(chosen, seconds))
     except ProfileError as error:
         raise UnableError(f"{name}: {error}") from None
     if as_json:
@@ -54,20 +49,6 @@ def run_profile(name: str, pid: int | None, *, seconds: int, output: str | None,
     if profile.warning:
         print(f"zot ext profile: {profile.warning}", file=sys.stderr)  # noqa: T201
     return 0
-
-
-def reason_against(stats: ExtensionStats, name: str, host: int) -> str:
-    """Why an extension of this host has no process that can be profiled now, as the rest of a sentence; "" if it has
-    one."""
-    if stats.in_client:
-        return "is a part of the program that runs zot, and has no process of its own: profile that program"
-    if stats.hosted is not None:
-        return f"is run by host {stats.hosted.pid}: zot ext profile {shlex.quote(name)} --host {stats.hosted.pid}"
-    if stats.pids:
-        return ""
-    why = f": {one_line(stats.failure, 300)}" if stats.failure else ""
-    then = "; a call of one of its tools wakes it" if stats.state == "asleep" else ""
-    return f"has no process now, it is {stats.state}{why}{then}"
 
 
 def _tell_begin(chosen: Candidate, seconds: int) -> None:
@@ -91,4 +72,5 @@ def lines(name: str, profile: Profile) -> list[str]:
 
 def _line(spot: HotSpot) -> str:
     place = f" ({spot.place})" if spot.place else ""
-    return f"  {spot.self_s:6.2f} s {number_format.number(round(spot.percent)):>4} %  {one_line(spot.function + place, 300)}"
+    percent = number_format.number(round(spot.percent))
+    return f"  {spot.self_s:6.2f} s {percent:>4} %  {one_line(spot.function + place, 300)}"
