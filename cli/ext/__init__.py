@@ -26,6 +26,7 @@ class ExtGroup(LazyGroup):
         )),
         ("Find out which extension did it", ("cli.ext.culprit.commands",)),
         ("Look at running extensions", ("cli.ext.live.reload", "cli.ext.live.commands")),
+        ("Find the culprit", ("cli.ext.culprit.commands",)),
     )  # fmt: skip
 
 

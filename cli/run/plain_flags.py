@@ -40,6 +40,7 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--watch": ("watch", "switch"),
     "--strict-guards": ("strict_guards", "switch"),
     "--allow-asked": ("allow_asked", "switch"),
+    "--profile-on-stall": ("profile_on_stall", "switch"),
     "--stream-before-guards": ("stream_before_guards", "switch"),
     "--with-skills": ("with_skills", "switch"),
     "--with-skill": ("with_skills", "switch"),

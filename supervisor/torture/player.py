@@ -92,7 +92,9 @@ class Player:
 
     # --- questions ----------------------------------------------------------------------------------------
 
-    def question(self, text: str | None = None, *, run: RunSession | None = None, probe: Probe | None = None) -> Question:
+    def question(
+        self, text: str | None = None, *, run: RunSession | None = None, probe: Probe | None = None
+    ) -> Question:
         """A new question with an id of its own, which is not sent. Raises `NotApplicableError`."""
         probe = probe or self.probe
         if probe is None:
@@ -274,7 +276,6 @@ class Player:
         yield Wait(lambda: self.process.phase.is_over, self.process.handshake_s)
         if self.process.phase is HandshakePhase.FAILED or not self.process.phase.is_over:
             raise NotHeldError(self.process.failure or "it was not ready in time")
-
 
 
 class _Gate:

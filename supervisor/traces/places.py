@@ -43,6 +43,20 @@ def extension_of(name: str, kind: str) -> str:
     return found["extension"] or "" if found is not None and found["kind"] == kind else ""
 
 
+def newest_profile(home: Path, extension: str) -> str:
+    """The path of the newest profile of an extension, of any run; "" without one."""
+    try:
+        with os.scandir(runs_folder(home)) as entries:
+            found = [(entry.stat().st_mtime_ns, entry.path) for entry in entries if _is_profile(entry.name, extension)]
+    except OSError:
+        return ""
+    return max(found)[1] if found else ""
+
+
+def _is_profile(name: str, extension: str) -> bool:
+    return name.endswith(PROFILE) and extension_of(name, PROFILE) == extension
+
+
 def beside(trace: Path, extension: str, number: int, kind: str) -> Path:
     """The path of the black box or profile with this number, beside a trace."""
     return trace.with_name(f"{trace.name.removesuffix(TRACE)}.{extension}.{number}{kind}")
