@@ -19,6 +19,7 @@ from supervisor.cleanup.host_record import HostRecord, HostStatus, host_status
 from supervisor.home.safe_files import read_file
 from supervisor.traces.places import BLACK_BOX, ID, PROFILE, TRACE, extension_of, id_of, runs_folder
 from wire import stats
+from wire.exit_codes import Status
 from wire.lenient_json import UNREADABLE, reason
 
 if TYPE_CHECKING:
@@ -33,10 +34,12 @@ UNKNOWN = "unknown"
 """The outcome of a run without an end, of another machine or container."""
 STOPPED = "stopped"
 """The outcome of a host without an agent that has ended in order."""
-GOOD = frozenset({"ok", RUNNING, STOPPED, UNKNOWN})
-"""Outcomes of runs that did not fail."""
+DONE = "done"
+"""The status of a batch of which all tasks have run."""
 LAST = "last"
 """Names the newest run."""
+FILE = "file"
+"""The name of a mark that names a file beside the trace."""
 FALLS = frozenset(get_args(FallKind))
 LIMIT = 64 * 2**20
 """Maximum size of a trace in bytes. It has a thousand marks at most, and the figures of its extensions once."""
@@ -91,7 +94,8 @@ class RunTrace:
 
     @property
     def has_failed(self) -> bool:
-        return self.outcome not in GOOD
+        """Whether it was killed, or its exit status was not 0."""
+        return bool(self.run.exit_code) if self.run is not None else self.outcome == KILLED
 
     @property
     def ended_at(self) -> float | None:
@@ -104,10 +108,22 @@ class RunTrace:
         """Seconds from its start to its end; None without an end."""
         return None if self.ended_at is None else max(0.0, self.ended_at - self.header.time)
 
-    @property
-    def falls(self) -> Iterator[stats.Mark]:
+    @cached_property
+    def falls(self) -> tuple[stats.Mark, ...]:
         """The marks of falls, in order of their times. Runs of a batch add theirs to one trace."""
-        return iter(sorted((mark for mark in self.marks if mark.name in FALLS), key=lambda mark: mark.time))
+        return tuple(sorted((mark for mark in self.marks if mark.name in FALLS), key=lambda mark: mark.time))
+
+    @cached_property
+    def files_of_falls(self) -> tuple[tuple[BesideFile, ...], ...]:
+        """The files beside the trace that belong to each fall: each was kept at nearly the same time."""
+        files = {file.path.name: file for file in self.beside}
+        found: list[list[BesideFile]] = [[] for _ in self.falls]
+        for mark in self.marks:
+            own = [at for at, fall in enumerate(self.falls) if fall.extension == mark.extension]
+            if mark.name == FILE and mark.detail in files and own:
+                nearest = min(own, key=lambda at: abs(self.falls[at].time - mark.time))
+                found[nearest].append(files[mark.detail])
+        return tuple(map(tuple, found))
 
     @cached_property
     def extensions(self) -> tuple[str, ...]:
@@ -118,6 +134,8 @@ class RunTrace:
 
 def decide_outcome(run: stats.Run | None, *, has_ended: bool, status: HostStatus | None) -> str:
     """The outcome by the end in the trace, or without one by the status of the process. Pure."""
+    if run is not None and run.status == DONE and run.exit_code:
+        return Status.PARTIAL_BATCH.value
     if run is not None:
         return run.status or UNKNOWN
     if has_ended:

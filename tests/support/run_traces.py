@@ -36,6 +36,11 @@ def fall(at: float, extension: str, kind: str = "crashed", cause: str = "exit 3"
     return Mark(at, MARKS[kind], kind, extension, None, detail)  # type: ignore[arg-type]
 
 
+def kept(at: float, extension: str, file: Path) -> Mark:
+    """Names a file beside the trace."""
+    return Mark(at, "warning", "file", extension, None, file.name)
+
+
 def started(at: float, extension: str = "", duration_ms: float = 120.0) -> Mark:
     return Mark(at, "started", "", extension, duration_ms, "")
 

@@ -26,7 +26,19 @@ from supervisor.traces.reading import (
     read_traces,
     run_ids,
 )
-from tests.support.run_traces import BEGAN, GONE, end, fall, figures, header, started, text, write_run, write_trace
+from tests.support.run_traces import (
+    BEGAN,
+    GONE,
+    end,
+    fall,
+    figures,
+    header,
+    kept,
+    started,
+    text,
+    write_run,
+    write_trace,
+)
 
 LINES = (
     header(),
@@ -172,3 +184,23 @@ def test_a_word_for_several_runs_names_them(tmp_path: Path) -> None:
         write_run(tmp_path, BEGAN + late)
     with pytest.raises(NoSuchRunError, match=f"may be 20261128-190006-{GONE}, .* and 2 more"):
         find_trace(tmp_path, "2026")
+
+
+def test_the_files_of_a_fall_were_kept_at_its_time(tmp_path: Path) -> None:
+    path = write_run(tmp_path)
+    first, second = beside(path, "crash", 1, BLACK_BOX), beside(path, "crash", 2, BLACK_BOX)
+    for file in (first, second):
+        file.touch()
+    lines = [
+        fall(BEGAN + 1, "crash"), kept(BEGAN + 1.1, "crash", first), fall(BEGAN + 2, "guard"),
+        kept(BEGAN + 8.9, "crash", second), fall(BEGAN + 9, "crash", "hung", "no answer"),
+        kept(BEGAN + 9.1, "crash", beside(path, "crash", 3, BLACK_BOX)),
+    ]  # fmt: skip
+    found = read_trace(write_trace(tmp_path, header(), lines)).files_of_falls
+    assert [[file.path for file in files] for files in found] == [[first], [], [second]]
+
+
+@pytest.mark.parametrize(("exit_code", "outcome"), [(0, "done"), (10, "partial_batch")])
+def test_a_batch_with_failed_tasks_has_failed(tmp_path: Path, exit_code: int, outcome: str) -> None:
+    run = read_trace(write_trace(tmp_path, header(kind="batch"), [end(BEGAN + 1, "done", exit_code)]))
+    assert (run.outcome, run.has_failed) == (outcome, exit_code != 0)
