@@ -85,6 +85,8 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     """End the run after DURATION: 90, 500ms, 5m, 1h30m. With --rpc: each prompt."""
     stats: str | None = None
     """Write the use of each extension, and a timeline, for zot report."""
+    trace: bool = True
+    """False with `--no-trace`: Keep no trace of the run, see zot runs."""
     metrics: str | None = None
     """Keep a file of metrics up to date, for node_exporter's textfile collector."""
     openmetrics: bool = False
@@ -129,6 +131,7 @@ FIELDS = {
     "max_tokens": "max_tokens",
     "timeout": "timeout",
     "stats": "stats",
+    "no_trace": "trace",
     "metrics": "metrics",
     "openmetrics": "openmetrics",
 }

@@ -97,6 +97,8 @@ if TYPE_CHECKING:
         """Default here: 0. When this process ends, so does its engine."""
         stats: Place
         """Write the use of each extension, and a timeline, for zot report."""
+        no_trace: bool
+        """Keep no trace of the run, see zot runs."""
         metrics: Place
         """Keep a file of metrics up to date, for node_exporter's textfile collector."""
         openmetrics: bool
@@ -159,6 +161,8 @@ if TYPE_CHECKING:
         """Allow each run at most N turns. Default: no limit."""
         output_schema: Place | Mapping[str, Any]
         """JSON Schema of the answer to each prompt: a file, or the schema itself."""
+        no_trace: bool
+        """Keep no trace of the batch, see zot runs."""
         task_timeout: float
         """End a run after DURATION: 90, 5m, 1h30m. Its waits for a rate limit do not count."""
         task_max_cost: float
@@ -228,6 +232,7 @@ RUN = {
     "timeout": SECONDS,
     "drain_timeout": SECONDS,
     "stats": PLACE,
+    "no_trace": SWITCH,
     "metrics": PLACE,
     "openmetrics": SWITCH,
 }
@@ -258,6 +263,7 @@ BATCH = {
     "no_context_files": SWITCH,
     "max_steps": COUNT,
     "output_schema": SCHEMA,
+    "no_trace": SWITCH,
     "task_timeout": SECONDS,
     "task_max_cost": DOLLARS,
     "run_memory": COUNT,

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from supervisor.extension.notices import EventLevel, NoticeKind
     from supervisor.monitoring.stats_file import StatsFile
     from supervisor.reload.file_watcher import FileWatcher
+    from supervisor.traces.trace_file import TraceFile
     from wire.control import ReloadOutcome
     from wire.events import Record
     from wire.stats import HostKind
@@ -126,6 +127,7 @@ class Host:
         watch_files: bool = False,
         share: Iterable[str] = (),
         wanted: Callable[[FoundExtension], bool] | None = None,
+        trace: TraceFile | None = None,
     ) -> None:
         self.loop = Loop()
         self.phase = HostPhase.NEW
@@ -182,6 +184,10 @@ class Host:
                 openmetrics=openmetrics,
                 on_error=lambda text: self._tell_once("stats", text, "error"),
             )
+        self._trace = trace
+        if trace is not None:
+            self.supervisor.on_fall.append(trace.fell)
+            trace.figures = lambda: self.supervisor.snapshot(kind, version, self.cwd)
         self._reloader = Reloader(self.supervisor, may_run=self._admission.may_run, rediscover=self._discover)
         self.control = ControlServer(
             self.loop,
@@ -211,6 +217,8 @@ class Host:
     def run(self) -> HostPhase:
         """Starts, serves until the host is stopped, and stops everything. Returns how it ended. Main thread only."""
         with self._signals():
+            if self._trace is not None:
+                self._trace.begin()
             self.start()
             try:
                 self.on_started()
@@ -295,6 +303,8 @@ class Host:
                 self.phase = HostPhase.STOPPED
             if self._stats_file is not None:
                 self._stats_file.close()
+            if self._trace is not None:
+                self._trace.close()
             if self.attach is not None:
                 self.attach.close()
             self.control.close()
@@ -338,6 +348,8 @@ class Host:
             self.attach.notice(extension.name, kind, message)
         if self._stats_file is not None:
             self._stats_file.notice(extension, kind, message)
+        if self._trace is not None:
+            self._trace.noticed(extension, kind, message)
         level = level_of_notice(kind)
         if message.startswith(RELOAD_FAILED) or kind in RECORDED_ONLY:
             self.tell(HostEvent(kind, one_line(message, LINE_LIMIT), level, extension.name))

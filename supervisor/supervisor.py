@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from supervisor.accounting.fall import Fall
     from supervisor.calls.command_call import CommandAnswer
     from supervisor.calls.guard_chain import Judgement
     from supervisor.calls.merged_registrations import OwnedCommand, OwnedTool
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.notices import NoticeKind
+    from supervisor.extension.worker import Worker
     from supervisor.loop.loop import Loop
     from supervisor.monitoring.stats_file import StatsFile
     from supervisor.process.stop_policy import Patience
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
     from wire.dialects.host_calls import HostCall
     from wire.events import Cost, Record
     from wire.manifest import Limits
-    from wire.stats import ExtensionStats, HostKind, HostStats
+    from wire.stats import ExtensionStats, HostKind
 
     Environment = Mapping[str, str] | Callable[[FoundExtension], Mapping[str, str]]
 
@@ -119,13 +121,14 @@ class Supervisor:
         self._claims = Claims(self.extensions, reserved_tools)
         self.registrations = MergedRegistrations(self.extensions, reserved_tools)
         """The tools and slash commands that the extensions offer together."""
-        self.calls_by_extensions = CallsByExtensions(
-            self, on_host_call or (lambda _extension, call, answer: refuse_all(call, answer))
-        )
+        take_call = on_host_call or (lambda _extension, call, answer: refuse_all(call, answer))
+        self.calls_by_extensions = CallsByExtensions(self, take_call)
         self.stats_file: StatsFile | None = None
         """The file of `write_stats`, if it has a timeline. It gets each verdict."""
         self.on_sample: list[Callable[[], None]] = []
         """Called after each sample."""
+        self.on_fall: list[Callable[[Extension, Worker, Fall], None]] = []
+        """Called with each fall of an extension."""
         self.on_change: list[Callable[[Extension], None]] = []
         """Called when the state or the registrations of an extension may have changed."""
         self.calls_for_runs: Callable[[Extension, HostCall, HostCallAnswer], bool] = lambda *_: False
@@ -228,6 +231,7 @@ class Supervisor:
             replaced=partial(self._replaced, extension),
             settled=self.guards.changed,
             notice=partial(self._on_notice, extension),
+            fell=partial(self._fell, extension),
             note=partial(self._noted, extension),
             showed=partial(self.panels.showed, extension),
             has_panel=partial(self.panels.has_panel, extension),
@@ -254,6 +258,10 @@ class Supervisor:
     def _replaced(self, extension: Extension) -> None:
         self._sort()
         self._changed(extension)
+
+    def _fell(self, extension: Extension, worker: Worker, fall: Fall) -> None:
+        for callback in self.on_fall:
+            callback(extension, worker, fall)
 
     def _noted(self, extension: Extension, level: str, message: str) -> None:
         self.panels.note(extension.name, level, message)
@@ -310,10 +318,6 @@ class Supervisor:
         if not self.closed:
             self.sampler.sample()
 
-    @property
-    def sampled_at(self) -> float:
-        return self.sampler.sampled_at
-
     def costs(self) -> dict[str, Cost]:
         """The costs of each extension so far, in guard order."""
         hosted = {each: self.sharing.figures(each).hosted for each in self.extensions}
@@ -346,14 +350,11 @@ class Supervisor:
 
     def snapshot(self, kind: HostKind, version: str, cwd: str) -> Stats:
         """The stats of the host and of its extensions as of the last sample."""
-        return Stats(time.time(), self.host_stats(kind, version, cwd), self.stats())
-
-    def host_stats(self, kind: HostKind, version: str, cwd: str) -> HostStats:
-        """The stats of the host itself."""
-        return stats.of_host(
+        host = stats.of_host(
             self.loop, self.sampler, self._started, self._processes.task, self.sharing,
             kind=kind, version=version, cwd=cwd,
         )  # fmt: skip
+        return Stats(time.time(), host, self.stats())
 
     def kill_now(self) -> None:
         """Sends SIGKILL to the process group of every worker: the user does not want to wait."""

@@ -66,6 +66,7 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--drain-timeout": ("drain_timeout", "wait"),
     "--no-stdin": ("no_stdin", "switch"),
     "--stats": ("stats", "text"),
+    "--no-trace": ("no_trace", "switch"),
     "--metrics": ("metrics", "text"),
     "--openmetrics": ("openmetrics", "switch"),
 }

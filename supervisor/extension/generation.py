@@ -24,7 +24,7 @@ from supervisor.extension.lifecycle import (
     may_take_over,
 )
 from supervisor.extension.log import ExtensionLog
-from supervisor.extension.notices import AWAKE, NOTICE_LENGTH, Notices, exit_message
+from supervisor.extension.notices import AWAKE, NOTICE_LENGTH, Notices, exit_message, fall_of
 from supervisor.extension.program_worker import HOST_STOPS, ProgramWorker
 from supervisor.extension.restart import Decision, EndCause, RestartIn, StayDown, WorkerEnding, decide
 from supervisor.extension.slot import WorkerSlot
@@ -335,6 +335,7 @@ class Generation:
             or decision == StayDown(""),
         )  # fmt: skip
         worker.fail_requests_with(one_line(message.failure, NOTICE_LENGTH))
+        self._sink.fell(worker, fall_of(ending, decision, full_reason, worker.pid, worker.requests.lost))
         self.notices.tell(message.kind, message.message, message.evidence)
 
     def _cleared(self, worker: Worker, is_stuck: bool) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.accounting.account import Account
+    from supervisor.accounting.fall import Fall
     from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.connection.open_calls import HostCallAnswer
@@ -104,6 +105,8 @@ class EventSink(msgspec.Struct, frozen=True):
     """The first start of the current generation is over, with or without success."""
     notice: Callable[[NoticeKind, str], None] = _ignore
     """Gets each notice: a line for the user about the extension."""
+    fell: Callable[[Worker, Fall], None] = _ignore
+    """Gets each fall of the extension, before the notice about it, with the worker that has fallen."""
     note: Callable[[str, str], None] = _ignore
     """Gets the level and text of each note that the extension sends to the user."""
     showed: Callable[[Worker, Shown], None] = _ignore

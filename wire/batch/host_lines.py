@@ -26,6 +26,8 @@ class HostOrder(msgspec.Struct, frozen=True, tag_field="type", tag="order", kw_o
     allow_asked: bool = False
     share: tuple[str, ...] = ()
     """The names of `--share`."""
+    trace: str = ""
+    """The trace of the batch; empty if it keeps none."""
 
 
 class Serving(msgspec.Struct, frozen=True, tag_field="type", tag="serving", kw_only=True):

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from wire.flags.flag import Flag, Kind
-from wire.flags.run import ALLOW_ASKED, EXT, MCP_CONFIG, METRICS, NO_EXT, OPENMETRICS, SHARE, STRICT_GUARDS, WATCH
+from wire.flags.run import (
+    ALLOW_ASKED,
+    EXT,
+    MCP_CONFIG,
+    METRICS,
+    NO_EXT,
+    NO_TRACE,
+    OPENMETRICS,
+    SHARE,
+    STRICT_GUARDS,
+    WATCH,
+)
 from wire.flags.run import HOST as HOST_OF_RUN
 
 OF_THE_START = (
@@ -24,6 +35,7 @@ OF_THE_START = (
     ),
     METRICS.variant(panel=""),
     OPENMETRICS.variant(panel=""),
+    NO_TRACE.variant("Keep no trace of this host, see zot runs.", panel=""),
 )  # fmt: skip
 """Flags that take effect when a host starts, not on a running one."""
 LOG = (

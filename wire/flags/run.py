@@ -68,6 +68,7 @@ CWD = Flag(
     option_help="Default: the working directory of this process when the runtime starts.",
 )  # fmt: skip
 MAX_STEPS = Flag("--max-steps", "Allow at most N turns. Default: no limit.", COUNT, LIMITS)
+NO_TRACE = Flag("--no-trace", "Keep no trace of the run, see zot runs.", SWITCH, THE_RUN, field="trace")
 METRICS = Flag(
     "--metrics", "Keep a file of metrics up to date, for node_exporter's textfile collector.", PATH, THE_RUN,
 )  # fmt: skip
@@ -193,6 +194,7 @@ RUN = (
         field=None, is_option=False,
     ),
     Flag("--stats", "Write the use of each extension, and a timeline, for zot report.", PATH, THE_RUN),
+    NO_TRACE,
     METRICS,
     OPENMETRICS,
 )  # fmt: skip
