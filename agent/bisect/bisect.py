@@ -87,7 +87,7 @@ class Bisection(msgspec.Struct, frozen=True):
 
 
 class BisectRequest(msgspec.Struct, frozen=True):
-    """What is to be bisected."""
+    """The run to bisect, and how."""
 
     program: tuple[str, ...]
     """The words that start zot."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.bisect.bisect import BisectError, BisectRequest, Finding, bisect
 from agent.bisect.checks import CommandCheck, DifferenceCheck, MemoryCheck, TextCheck, TimeCheck
-from agent.bisect.recording import read_last_reply
+from agent.bisect.last_reply import read_last_reply
 from agent.bisect.trial_process import TrialProcesses
 from agent.cassette.errors import CassetteError
 from cli.ext.culprit.replayed_command import read_command

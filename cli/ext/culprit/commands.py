@@ -75,7 +75,7 @@ def ext_bisect(
     that is left out give their recorded results. No session is kept. Built-in tools run again as in any replay, with
     --differs they give their recorded results; a call that was not made with all extensions is never made.
 
-    Exit status: 0 found, 1 not found: it is never bad, always bad, or nobody can tell, 2 the command or its recording
+    Exit status: 0 found, 1 not found: the run is never bad, always bad or unresolved, 2 the command or its recording
     cannot be used, 130 interrupted.
 
     Examples:
