@@ -55,6 +55,8 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     """Deny if a guard gives no verdict (crash, timeout)."""
     allow_asked: bool = False
     """Allow if a guard wants a person to decide. Default: refuse, since no person is asked."""
+    profile_on_stall: bool = False
+    """Profile each extension that hangs for two seconds before it is ended."""
     stream_before_guards: bool = False
     """Print text before guards of messages have seen it, as zot does."""
     user_skills: bool = False
@@ -85,6 +87,8 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     """End the run after DURATION: 90, 500ms, 5m, 1h30m. With --rpc: each prompt."""
     stats: str | None = None
     """Write the use of each extension, and a timeline, for zot report."""
+    trace: bool = True
+    """False with `--no-trace`: Keep no trace of the run, see zot runs."""
     metrics: str | None = None
     """Keep a file of metrics up to date, for node_exporter's textfile collector."""
     openmetrics: bool = False
@@ -114,6 +118,7 @@ FIELDS = {
     "watch": "watch",
     "strict_guards": "strict_guards",
     "allow_asked": "allow_asked",
+    "profile_on_stall": "profile_on_stall",
     "stream_before_guards": "stream_before_guards",
     "with_skills": "user_skills",
     "no_skill": "skills",
@@ -129,6 +134,7 @@ FIELDS = {
     "max_tokens": "max_tokens",
     "timeout": "timeout",
     "stats": "stats",
+    "no_trace": "trace",
     "metrics": "metrics",
     "openmetrics": "openmetrics",
 }

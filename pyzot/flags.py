@@ -61,6 +61,8 @@ if TYPE_CHECKING:
         """Deny if a guard gives no verdict (crash, timeout)."""
         allow_asked: bool
         """Allow if a guard wants a person to decide. Default: refuse, since no person is asked."""
+        profile_on_stall: bool
+        """Profile each extension that hangs for two seconds before it is ended."""
         stream_before_guards: bool
         """Print text before guards of messages have seen it, as zot does."""
         with_skills: bool
@@ -97,6 +99,8 @@ if TYPE_CHECKING:
         """Default here: 0. When this process ends, so does its engine."""
         stats: Place
         """Write the use of each extension, and a timeline, for zot report."""
+        no_trace: bool
+        """Keep no trace of the run, see zot runs."""
         metrics: Place
         """Keep a file of metrics up to date, for node_exporter's textfile collector."""
         openmetrics: bool
@@ -149,6 +153,8 @@ if TYPE_CHECKING:
         """Deny if a guard gives no verdict (crash, timeout)."""
         allow_asked: bool
         """Allow if a guard wants a person to decide. Default: refuse, since no person is asked."""
+        profile_on_stall: bool
+        """Profile each extension that hangs for two seconds before it is ended."""
         with_skills: bool
         """Offer the user's and the project's skills too."""
         no_skill: bool
@@ -159,6 +165,8 @@ if TYPE_CHECKING:
         """Allow each run at most N turns. Default: no limit."""
         output_schema: Place | Mapping[str, Any]
         """JSON Schema of the answer to each prompt: a file, or the schema itself."""
+        no_trace: bool
+        """Keep no trace of the batch, see zot runs."""
         task_timeout: float
         """End a run after DURATION: 90, 5m, 1h30m. Its waits for a rate limit do not count."""
         task_max_cost: float
@@ -210,6 +218,7 @@ RUN = {
     "watch": SWITCH,
     "strict_guards": SWITCH,
     "allow_asked": SWITCH,
+    "profile_on_stall": SWITCH,
     "stream_before_guards": SWITCH,
     "with_skills": SWITCH,
     "no_skill": SWITCH,
@@ -228,6 +237,7 @@ RUN = {
     "timeout": SECONDS,
     "drain_timeout": SECONDS,
     "stats": PLACE,
+    "no_trace": SWITCH,
     "metrics": PLACE,
     "openmetrics": SWITCH,
 }
@@ -253,11 +263,13 @@ BATCH = {
     "copilot": SWITCH,
     "strict_guards": SWITCH,
     "allow_asked": SWITCH,
+    "profile_on_stall": SWITCH,
     "with_skills": SWITCH,
     "no_skill": SWITCH,
     "no_context_files": SWITCH,
     "max_steps": COUNT,
     "output_schema": SCHEMA,
+    "no_trace": SWITCH,
     "task_timeout": SECONDS,
     "task_max_cost": DOLLARS,
     "run_memory": COUNT,

@@ -35,6 +35,7 @@ from supervisor.reload.reloader import Reloader
 from supervisor.reload.watch_mode import mcp_files, parents_of, watch
 from supervisor.sharing.attach_server import AttachServer
 from supervisor.supervisor import Supervisor
+from supervisor.traces.trace_file import name_profiles
 from wire.dialects.base import HostInfo
 from wire.suggestions import no_such
 from wire.text import counted, one_line
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from supervisor.extension.notices import EventLevel, NoticeKind
     from supervisor.monitoring.stats_file import StatsFile
     from supervisor.reload.file_watcher import FileWatcher
+    from supervisor.traces.trace_file import TraceFile
     from wire.control import ReloadOutcome
     from wire.events import Record
     from wire.stats import HostKind
@@ -115,6 +117,7 @@ class Host:
         sockets: Path | None = None,
         strict_guards: bool = False,
         allow_asked: bool = False,
+        profile_on_stall: bool = False,
         owns_process: bool = True,
         tell: Callable[[HostEvent], None] | None = None,
         stats_file: Path | None = None,
@@ -126,6 +129,7 @@ class Host:
         watch_files: bool = False,
         share: Iterable[str] = (),
         wanted: Callable[[FoundExtension], bool] | None = None,
+        trace: TraceFile | None = None,
     ) -> None:
         self.loop = Loop()
         self.phase = HostPhase.NEW
@@ -182,6 +186,11 @@ class Host:
                 openmetrics=openmetrics,
                 on_error=lambda text: self._tell_once("stats", text, "error"),
             )
+        self._trace = trace
+        name_profiles(self.supervisor.stall_profiles, self.home, trace, always=profile_on_stall)
+        if trace is not None:
+            self.supervisor.on_fall.append(trace.fell)
+            trace.figures = lambda: self.supervisor.snapshot(kind, version, self.cwd)
         self._reloader = Reloader(self.supervisor, may_run=self._admission.may_run, rediscover=self._discover)
         self.control = ControlServer(
             self.loop,
@@ -211,6 +220,8 @@ class Host:
     def run(self) -> HostPhase:
         """Starts, serves until the host is stopped, and stops everything. Returns how it ended. Main thread only."""
         with self._signals():
+            if self._trace is not None:
+                self._trace.begin()
             self.start()
             try:
                 self.on_started()
@@ -295,6 +306,8 @@ class Host:
                 self.phase = HostPhase.STOPPED
             if self._stats_file is not None:
                 self._stats_file.close()
+            if self._trace is not None:
+                self._trace.close()
             if self.attach is not None:
                 self.attach.close()
             self.control.close()
@@ -338,6 +351,8 @@ class Host:
             self.attach.notice(extension.name, kind, message)
         if self._stats_file is not None:
             self._stats_file.notice(extension, kind, message)
+        if self._trace is not None:
+            self._trace.noticed(extension, kind, message)
         level = level_of_notice(kind)
         if message.startswith(RELOAD_FAILED) or kind in RECORDED_ONLY:
             self.tell(HostEvent(kind, one_line(message, LINE_LIMIT), level, extension.name))

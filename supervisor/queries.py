@@ -122,7 +122,7 @@ def status(supervisor: Supervisor, name: str) -> ExtensionStatus:
 
 
 def _sample_if_old(supervisor: Supervisor) -> None:
-    if supervisor.loop.clock() - supervisor.sampled_at > FRESH_S:
+    if supervisor.loop.clock() - supervisor.sampler.sampled_at > FRESH_S:
         supervisor.sample()
 
 

@@ -25,6 +25,7 @@ from supervisor.monitoring import stats
 from supervisor.monitoring.sampler import Sampler
 from supervisor.monitoring.sharing_figures import Sharing
 from supervisor.preload import preload
+from supervisor.profile.stall_profiles import StallProfiles
 from supervisor.registry.checkers import Checkers
 from wire.stats import Stats
 from wire.suggestions import UnknownNameError
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from supervisor.accounting.fall import Fall
     from supervisor.calls.command_call import CommandAnswer
     from supervisor.calls.guard_chain import Judgement
     from supervisor.calls.merged_registrations import OwnedCommand, OwnedTool
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.notices import NoticeKind
+    from supervisor.extension.worker import Worker
     from supervisor.loop.loop import Loop
     from supervisor.monitoring.stats_file import StatsFile
     from supervisor.process.stop_policy import Patience
@@ -52,7 +55,7 @@ if TYPE_CHECKING:
     from wire.dialects.host_calls import HostCall
     from wire.events import Cost, Record
     from wire.manifest import Limits
-    from wire.stats import ExtensionStats, HostKind, HostStats
+    from wire.stats import ExtensionStats, HostKind
 
     Environment = Mapping[str, str] | Callable[[FoundExtension], Mapping[str, str]]
 
@@ -106,10 +109,10 @@ class Supervisor:
         self._env: Environment = {}
         self.data_folder: Path | None = None
         """The folder that contains the data folders of all extensions."""
-        self._started = (loop.clock(), time.time())
+        self._started, self.stall_profiles = (loop.clock(), time.time()), StallProfiles(loop)
         self._context = HostContext(
-            loop, host, logs, self._processes.table, self._processes.tracker, limits=limits, is_strict=strict_guards,
-            lets_asked_pass=allow_asked, registrations=registrations_folder,
+            loop, host, logs, self._processes.table, self.stall_profiles, self._processes.tracker, limits=limits,
+            is_strict=strict_guards, lets_asked_pass=allow_asked, registrations=registrations_folder,
         )  # fmt: skip
         self.restarts = self._context.restarts
         self.guards = Guards(loop, self.extensions)
@@ -119,13 +122,14 @@ class Supervisor:
         self._claims = Claims(self.extensions, reserved_tools)
         self.registrations = MergedRegistrations(self.extensions, reserved_tools)
         """The tools and slash commands that the extensions offer together."""
-        self.calls_by_extensions = CallsByExtensions(
-            self, on_host_call or (lambda _extension, call, answer: refuse_all(call, answer))
-        )
+        take_call = on_host_call or (lambda _extension, call, answer: refuse_all(call, answer))
+        self.calls_by_extensions = CallsByExtensions(self, take_call)
         self.stats_file: StatsFile | None = None
         """The file of `write_stats`, if it has a timeline. It gets each verdict."""
         self.on_sample: list[Callable[[], None]] = []
         """Called after each sample."""
+        self.on_fall: list[Callable[[Extension, Worker, Fall], None]] = []
+        """Called with each fall of an extension."""
         self.on_change: list[Callable[[Extension], None]] = []
         """Called when the state or the registrations of an extension may have changed."""
         self.calls_for_runs: Callable[[Extension, HostCall, HostCallAnswer], bool] = lambda *_: False
@@ -155,8 +159,7 @@ class Supervisor:
         """Starts all extensions at the same time and returns; `settle` waits for them. `env` is the environment of all,
         or a function that returns that of each. `data` contains their data folders (default: each uses its own)."""
         found = list(found)
-        self._env = env
-        self.data_folder = data
+        self._env, self.data_folder = env, data
         self.prepare()
         self.provide_for(sum(each.manifest.workers for each in found))
         for each in found:
@@ -210,10 +213,9 @@ class Supervisor:
 
     def find(self, name: str) -> Extension:
         """Returns the extension of this name. Raises `UnknownNameError`."""
-        by_name = {extension.name: extension for extension in self.extensions}
-        if name not in by_name:
-            raise UnknownNameError("extension", name, by_name)
-        return by_name[name]
+        if (found := next((extension for extension in self.extensions if extension.name == name), None)) is None:
+            raise UnknownNameError("extension", name, [extension.name for extension in self.extensions])
+        return found
 
     def restart(self, name: str) -> None:
         """Stops an extension gracefully and starts it again, whatever its state. Raises `UnknownNameError`."""
@@ -228,6 +230,7 @@ class Supervisor:
             replaced=partial(self._replaced, extension),
             settled=self.guards.changed,
             notice=partial(self._on_notice, extension),
+            fell=partial(self._fell, extension),
             note=partial(self._noted, extension),
             showed=partial(self.panels.showed, extension),
             has_panel=partial(self.panels.has_panel, extension),
@@ -254,6 +257,10 @@ class Supervisor:
     def _replaced(self, extension: Extension) -> None:
         self._sort()
         self._changed(extension)
+
+    def _fell(self, extension: Extension, worker: Worker, fall: Fall) -> None:
+        for callback in self.on_fall:
+            callback(extension, worker, fall)
 
     def _noted(self, extension: Extension, level: str, message: str) -> None:
         self.panels.note(extension.name, level, message)
@@ -310,10 +317,6 @@ class Supervisor:
         if not self.closed:
             self.sampler.sample()
 
-    @property
-    def sampled_at(self) -> float:
-        return self.sampler.sampled_at
-
     def costs(self) -> dict[str, Cost]:
         """The costs of each extension so far, in guard order."""
         hosted = {each: self.sharing.figures(each).hosted for each in self.extensions}
@@ -346,14 +349,11 @@ class Supervisor:
 
     def snapshot(self, kind: HostKind, version: str, cwd: str) -> Stats:
         """The stats of the host and of its extensions as of the last sample."""
-        return Stats(time.time(), self.host_stats(kind, version, cwd), self.stats())
-
-    def host_stats(self, kind: HostKind, version: str, cwd: str) -> HostStats:
-        """The stats of the host itself."""
-        return stats.of_host(
+        host = stats.of_host(
             self.loop, self.sampler, self._started, self._processes.task, self.sharing,
             kind=kind, version=version, cwd=cwd,
         )  # fmt: skip
+        return Stats(time.time(), host, self.stats())
 
     def kill_now(self) -> None:
         """Sends SIGKILL to the process group of every worker: the user does not want to wait."""
@@ -385,7 +385,8 @@ class Supervisor:
                     waited = self.loop.clock() - each.started_at
                     self._on_notice(each, "failed", f"said no hello in the {waited:.1f} s of the run; stopped with it")
         finally:
-            self._stop_all([*others, *self._checkers.stoppables()], at_once=at_once)
+            others = [*others, *self._checkers.stoppables(), *self.stall_profiles.stoppables()]
+            self._stop_all(others, at_once=at_once)
 
     def _stop_all(self, others: Iterable[Stoppable], *, at_once: bool) -> None:
         left = {worker: known for extension in self.extensions for worker, known in extension.retire().items()}

@@ -1,5 +1,5 @@
-"""Figures of a host and its extensions at one moment: the lines of `--stats FILE`, and the answer to `get_stats` on the
-control socket. `zot top` and `zot report` show them. One JSON object per line.
+"""Figures of a host and its extensions at one moment: the lines of `--stats FILE` and of the traces of runs, and the
+answer to `get_stats` on the control socket. `zot top` and `zot report` show them. One JSON object per line.
 
 A file begins with a `stats` line, which has all figures; another one follows every half an hour, and at the end.
 Between them, `change` lines have only the differences from the line before.
@@ -247,16 +247,44 @@ class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="mark"):
         "warning",
     ]
     name: str
-    """The number of a turn, the tool of a tool call, the event of an intercept; empty for other kinds."""
+    """The number of a turn, the tool of a tool call, the event of an intercept; in a trace, the kind of a fall; empty
+    for other kinds."""
     extension: str
     """The extension; empty for turns and built-in tools. For an intercept, the extension that blocked, if any."""
     duration_ms: float | None
-    """Duration in milliseconds; null for a kind without one."""
+    """Duration in milliseconds; null for a kind without one. Of `started`, in a trace: from the start of the process
+    until it was ready; without an extension, from the start of the run until it could begin."""
     detail: str
     """One line: an error, a reason, an exit."""
 
 
-StatsLine = Stats | Change | Run | Mark
+class Trace(msgspec.Struct, frozen=True, tag_field="type", tag="trace", kw_only=True):
+    """The first line of the trace of a run, `$ZOT_HOME/runs/ID.jsonl`. Marks follow as they happen; their `detail` has
+    no text of an extension, and `name` the kind of a fall, such as `crashed`. The last two lines are a `run` and a
+    `stats`: without them the run goes on, or was killed. Prompts, arguments and contents are never in it."""
+
+    id: str
+    """The name of its file: the start in UTC and the pid, `20261128-191102-4711`."""
+    pid: int
+    """The process that runs it holds a shared lock on the file while it lives."""
+    time: float
+    """The start of the run, in seconds since the epoch."""
+    kind: HostKind
+    version: str
+    """The version of zot."""
+    cwd: str
+    flags: dict[str, Any] = {}
+    """The fields of the request that were set, each with its value; keys and texts for the model are left out."""
+    session: str = ""
+    provider: str = ""
+    model: str = ""
+    folder: str = ""
+    """The folder of a batch."""
+    format: int = 1
+    """The version of this format."""
+
+
+StatsLine = Trace | Stats | Change | Run | Mark
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[StatsLine] = msgspec.json.Decoder(StatsLine)

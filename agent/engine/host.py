@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.engine.engine import Engine
+from agent.engine.run_trace import last_line, open_trace
 from agent.output.event_writer import EventWriter
 from agent.output.stderr_notices import StderrNotices
 from supervisor.control.server import ControlServer
@@ -81,6 +82,10 @@ class EngineHost:
             on_stop=lambda: abort.request(Status.INTERRUPTED, "stopped by zot stop"),
         )
         self._timeline = self._make_timeline(options, version)
+        self._trace = open_trace(options, self.engine, version, lambda text: self.notices.say(f"zot: {text}"))
+        if self._trace is not None:
+            self.event_writer.on_begun = self._trace.begun
+            self.notices.followers.append(self._trace.noticed)
         self.notices.followers.append(
             lambda extension, kind, message: self._control.notice(extension.name, kind, message)
         )
@@ -157,9 +162,11 @@ class EngineHost:
         self.engine.stop(at_once=self._abort.at_once)
 
     def finish_stats(self, result: events.Result) -> None:
-        """Writes how the run ended to the stats file and the metrics."""
+        """Writes how the run ended to the stats file and the metrics, and to its trace."""
         if self._timeline is not None:
             self._timeline.close(result)
+        if self._trace is not None:
+            self._trace.close(last_line(result, self.engine.provider_name, self.engine.model))
 
     def close(self) -> None:
         """Closes the control socket, the session and stderr. To be called last."""

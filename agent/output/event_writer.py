@@ -37,6 +37,8 @@ class EventWriter:
         self.abort = abort
         """Ends the writer's waits. Each prompt sets its own."""
         self.readers = [*readers]
+        self.on_begun: Callable[[], None] | None = None
+        """Called once, after the first record."""
         self._output = output
         self._posted: deque[Record] = deque()
         self._open = False
@@ -50,6 +52,8 @@ class EventWriter:
         """Emits the first record; records that were posted before follow it."""
         self._pass_on(first)
         self._open = True
+        if self.on_begun is not None:
+            self.on_begun()
 
     def post(self, record: Record) -> None:
         """Queues a record from a callback."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,13 @@ from cli.hosts.host_log import HostLog
 from cli.run.trust_prompt import ask
 from cli.version import VERSION
 from supervisor.discovery.admission import Consent
-from supervisor.home.config import ConfigError
+from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from supervisor.host import CannotServeError, Host, HostEvent, HostPhase, UnknownShareError
 from supervisor.monitoring.rotated_file import StatsFileError
 from supervisor.process import fd_limit
+from supervisor.traces.kept_flags import kept_parameters
+from supervisor.traces.trace_file import TraceFile, trace_header
 from wire.exit_codes import Status
 from wire.text import valid_text
 
@@ -85,6 +88,7 @@ def make_host(flags: Mapping[str, Any], kind: HostKind = "host") -> Host:
             home=Path(home),
             strict_guards=flags["strict_guards"],
             allow_asked=flags["allow_asked"],
+            profile_on_stall=flags["profile_on_stall"],
             stats_file=None if flags["stats"] is None else Path(flags["stats"]).absolute(),
             metrics_file=None if flags["metrics"] is None else Path(flags["metrics"]).absolute(),
             stats_interval_s=flags["stats_interval"],
@@ -93,9 +97,20 @@ def make_host(flags: Mapping[str, Any], kind: HostKind = "host") -> Host:
             consent=consent,
             watch_files=flags["watch"],
             share=tuple(flags.get("share") or ()),
+            trace=None if flags["no_trace"] else _open_trace(flags, kind, folder, Path(home)),
         )
     except (ConfigError, StatsFileError) as error:
         raise CommandLineError(str(error)) from None
+
+
+def _open_trace(flags: Mapping[str, Any], kind: HostKind, folder: str, home: Path) -> TraceFile:
+    """The trace of a host, with its first line."""
+    header = trace_header(kind, VERSION, folder, kept_parameters(flags))
+    return TraceFile(home, load_config(home).runs.keep, _say, header)
+
+
+def _say(text: str) -> None:
+    print(f"zot: {text}", file=sys.stderr)  # noqa: T201
 
 
 def _tell_of_others(host: Host, others: dict[int, tuple[str, ...]]) -> None:

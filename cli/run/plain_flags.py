@@ -40,6 +40,7 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--watch": ("watch", "switch"),
     "--strict-guards": ("strict_guards", "switch"),
     "--allow-asked": ("allow_asked", "switch"),
+    "--profile-on-stall": ("profile_on_stall", "switch"),
     "--stream-before-guards": ("stream_before_guards", "switch"),
     "--with-skills": ("with_skills", "switch"),
     "--with-skill": ("with_skills", "switch"),
@@ -66,6 +67,7 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--drain-timeout": ("drain_timeout", "wait"),
     "--no-stdin": ("no_stdin", "switch"),
     "--stats": ("stats", "text"),
+    "--no-trace": ("no_trace", "switch"),
     "--metrics": ("metrics", "text"),
     "--openmetrics": ("openmetrics", "switch"),
 }
@@ -84,6 +86,7 @@ COMMANDS = frozenset(
         "ps",
         "report",
         "rpc",
+        "runs",
         "schema",
         "session",
         "skill",

@@ -133,7 +133,7 @@ def verdict_of(event: str, pending: Pending) -> GuardVerdict:
         verdict = answer.verdict
         return verdict if verdict is ALLOW else allowed_part(event, verdict)
     if pending.failure is not None:
-        return GuardVerdict(VerdictKind.NO_VERDICT, pending.reason)
+        return GuardVerdict(VerdictKind.NO_VERDICT, pending.reason, pending.failure.value)
     return GuardVerdict(VerdictKind.NO_VERDICT, f"it answered with {answer.__struct_config__.tag}")
 
 

@@ -10,6 +10,7 @@ import random
 from typing import TYPE_CHECKING
 
 from supervisor.accounting.account import Account
+from supervisor.accounting.fall import Fall
 from supervisor.extension.handover import Handover
 from supervisor.extension.lifecycle import BEST_FIRST, WorkerState
 from supervisor.extension.program_worker import RestartedElsewhereError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from supervisor.accounting.fall import FallKind
     from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.generation import Generation
     from supervisor.extension.host_context import EventSink, HostContext
@@ -255,6 +257,10 @@ class Extension:
     def changed(self) -> None:
         self.lead = self._generation.lead
         self._sink.changed()
+
+    def fell(self, kind: FallKind, cause: str) -> None:
+        """Reports a fall that is not the end of a worker."""
+        self._sink.fell(self.lead, Fall(kind, cause, self.lead.pid))
 
     def settled(self) -> None:
         if (callback := self.on_settled) is not None:

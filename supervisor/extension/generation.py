@@ -24,7 +24,7 @@ from supervisor.extension.lifecycle import (
     may_take_over,
 )
 from supervisor.extension.log import ExtensionLog
-from supervisor.extension.notices import AWAKE, NOTICE_LENGTH, Notices, exit_message
+from supervisor.extension.notices import AWAKE, NOTICE_LENGTH, Notices, exit_message, fall_of
 from supervisor.extension.program_worker import HOST_STOPS, ProgramWorker
 from supervisor.extension.restart import Decision, EndCause, RestartIn, StayDown, WorkerEnding, decide
 from supervisor.extension.slot import WorkerSlot
@@ -92,7 +92,7 @@ class Generation:
         self._on_ready, self._on_failed, self._on_drained = on_ready, on_failed, on_drained
         self._env: dict[str, str] = {}
         self._retired = False
-        self._stalls = StallHandler(loop, found.manifest, self.log)
+        self._stalls = StallHandler(loop, host.stall_profiles, found.manifest, self.log, self.notices)
         self.lazy = lazy_start(host, self, start=self._start, has_panel=sink.has_panel, rest=partial(owner.rest, self))
         self.slots = [self._new_slot(index) for index in range(found.manifest.workers)]
         self.lead = self.slots[0].worker
@@ -335,6 +335,7 @@ class Generation:
             or decision == StayDown(""),
         )  # fmt: skip
         worker.fail_requests_with(one_line(message.failure, NOTICE_LENGTH))
+        self._sink.fell(worker, fall_of(ending, decision, full_reason, worker.pid, worker.requests.lost))
         self.notices.tell(message.kind, message.message, message.evidence)
 
     def _cleared(self, worker: Worker, is_stuck: bool) -> None:

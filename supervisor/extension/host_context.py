@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.accounting.account import Account
+    from supervisor.accounting.fall import Fall
     from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.connection.open_calls import HostCallAnswer
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from supervisor.process.shared_table import SharedProcessTable
     from supervisor.process.table import ProcessTable
+    from supervisor.profile.stall_profiles import StallProfiles
     from wire.dialects.base import HostInfo
     from wire.dialects.host_calls import HostCall
     from wire.manifest import Limits
@@ -59,6 +61,7 @@ class HostContext(msgspec.Struct):
     logs: Path
     """The folder of their logs."""
     shared_table: SharedProcessTable
+    stall_profiles: StallProfiles
     tracker: ProcessTracker | None = None
     limits: Limits | None = None
     """The host's default limits. A manifest's limits override them."""
@@ -104,6 +107,8 @@ class EventSink(msgspec.Struct, frozen=True):
     """The first start of the current generation is over, with or without success."""
     notice: Callable[[NoticeKind, str], None] = _ignore
     """Gets each notice: a line for the user about the extension."""
+    fell: Callable[[Worker, Fall], None] = _ignore
+    """Gets each fall of the extension, before the notice about it, with the worker that has fallen."""
     note: Callable[[str, str], None] = _ignore
     """Gets the level and text of each note that the extension sends to the user."""
     showed: Callable[[Worker, Shown], None] = _ignore

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from supervisor.accounting.fall import Fall
 from supervisor.extension.restart import Decision, EndCause, GiveUp, RestartIn, WorkerEnding
 from supervisor.loop.rate_limit import NOTE_LENGTH, TokenBucket
+from supervisor.process.child import exit_words
 from wire.framing import drop_lines
 from wire.text import counted, one_line
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.accounting.account import Account
+    from supervisor.accounting.fall import FallKind
     from supervisor.extension.log import ExtensionLog
     from supervisor.loop.loop import Loop
     from wire import frames
@@ -197,3 +200,21 @@ def exit_message(
     if ending.cause is EndCause.OVER_LIMIT:
         kind = "limit"
     return ExitMessage(kind, full_reason, f"{last_words}{then}{place}", reason + last_words)
+
+
+_FALLS: dict[EndCause, FallKind] = {EndCause.OVER_LIMIT: "limit", EndCause.STALLED: "hung"}
+
+
+def fall_of(ending: WorkerEnding, decision: Decision, reason: str, pid: int | None, pending: int) -> Fall:
+    """The end of a worker as a fall. `reason` is told only where the host alone has worded it. `pending`: the number of
+    its requests that failed with it."""
+    if ending.cause is EndCause.EXIT:
+        kind: FallKind = "crashed" if ending.code else "ended"
+        cause = exit_words(ending.code or 0) + ("" if ending.was_ready else ", before it was ready")
+    else:
+        kind = _FALLS.get(ending.cause, "refused")
+        cause = f"{ending.cause.value}" if kind == "refused" else reason
+    if isinstance(decision, GiveUp):
+        cause = f"{counted(decision.exits, 'exit')} in {decision.span_s:.0f} s, the last: {cause}"
+        return Fall("given_up", cause, pid, pending)
+    return Fall(kind, cause, pid, pending)

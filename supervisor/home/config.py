@@ -24,6 +24,22 @@ if TYPE_CHECKING:
 NAME = "config.json"
 
 
+class Keep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long traces of runs are kept."""
+
+    days: Annotated[float, msgspec.Meta(gt=0)] = 30
+    """Days after the last change of a trace. Default: 30."""
+    mb: Annotated[float, msgspec.Meta(gt=0)] = 200
+    """Megabytes of all traces together, with what lies beside them. Default: 200."""
+
+
+class Runs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The traces of runs."""
+
+    keep: Keep = msgspec.field(default_factory=Keep)
+    """Older ones are removed."""
+
+
 class Config(msgspec.Struct, frozen=True, dict=True):
     provider: str | None = None
     """The provider, for runs without `--provider`: a preset, or one of `models.json`. With another name, which a user
@@ -61,6 +77,12 @@ class Config(msgspec.Struct, frozen=True, dict=True):
     """auto: a run without `--host` attaches to the `zot host` of its folder if one runs, and says so if none does.
     Default: it starts its own extensions."""
 
+    runs: Runs = msgspec.field(default_factory=Runs)
+    """How long traces of runs are kept: `{"keep": {"days": 30, "mb": 200}}`, which is the default."""
+    black_box: Literal["types", "full"] = "types"
+    """The parts of the frames that black boxes keep: `types` has types, ids, sizes and times; `full` has contents, too,
+    without known secrets. Default: `types`."""
+
     @property
     def remark(self) -> str:
         """One line that names the fields that nothing reads, with the file; empty without such fields."""
@@ -84,6 +106,8 @@ _OTHER_WORDS = {
     "env_allow": "env allowenv envallowed allowedenv envallowlist",
     "share": "shared shares",
     "host": "hosts attach",
+    "runs": "run traces trace keep",
+    "black_box": "blackbox blackboxes black_boxes",
     "env_grant": "envgrants grantenv grant grants",
 }
 VOCABULARY = Vocabulary(
@@ -91,7 +115,7 @@ VOCABULARY = Vocabulary(
     guarding={
         name: Guarding(split_words(_OTHER_WORDS.get(name, ""))) for name in Config.__struct_fields__ if name not in ZOTS
     },
-    inside={"limits": Limits.__struct_fields__},
+    inside={"limits": Limits.__struct_fields__, "runs": Runs.__struct_fields__},
 )
 
 

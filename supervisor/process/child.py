@@ -37,12 +37,17 @@ class ExitStatus(NamedTuple):
     """In bytes; 0 if the kernel reports only the size of the host from which the process was forked."""
 
     def __str__(self) -> str:
-        if self.code >= 0:
-            return f"exit {self.code}"
-        try:
-            return f"signal {signal.Signals(-self.code).name}"
-        except ValueError:
-            return f"signal {-self.code}"
+        return exit_words(self.code)
+
+
+def exit_words(code: int) -> str:
+    """The end of a process in words: `exit 3`, or for minus the number of a signal `signal SIGKILL`."""
+    if code >= 0:
+        return f"exit {code}"
+    try:
+        return f"signal {signal.Signals(-code).name}"
+    except ValueError:
+        return f"signal {-code}"
 
 
 PASSING = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ETXTBSY, errno.EINTR})

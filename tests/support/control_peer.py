@@ -84,6 +84,7 @@ class FakeServed:
         self.panels = None
         self.extensions = [FakeExtension(name) for name in names]
         self.skipped: list[SkippedExtension] = []
+        self.sampler = self
         self.sampled_at = -1000.0
         self.samples = 0
         self.restarted: list[str] = []

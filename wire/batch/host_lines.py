@@ -24,8 +24,11 @@ class HostOrder(msgspec.Struct, frozen=True, tag_field="type", tag="order", kw_o
     trust_project: bool = False
     strict_guards: bool = False
     allow_asked: bool = False
+    profile_on_stall: bool = False
     share: tuple[str, ...] = ()
     """The names of `--share`."""
+    trace: str = ""
+    """The trace of the batch; empty if it keeps none."""
 
 
 class Serving(msgspec.Struct, frozen=True, tag_field="type", tag="serving", kw_only=True):

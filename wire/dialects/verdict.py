@@ -31,6 +31,8 @@ class GuardVerdict(msgspec.Struct, frozen=True):
     kind: VerdictKind
     reason: str = ""
     """The guard's reason, or a remark with ALLOW; "" without one."""
+    failure: str = ""
+    """With NO_VERDICT: why the request failed, as a word of the host: `timeout`, `died`; "" for an unusable answer."""
     modified_args: bytes | None = None
     """The new arguments as JSON text; None if unchanged."""
     replace_text: str | None = None

@@ -9,6 +9,7 @@ from wire.flags.run import (
     BASE_URL,
     MAX_STEPS,
     MODEL,
+    NO_TRACE,
     OUTPUT_SCHEMA,
     RECORD,
     RUN,
@@ -62,6 +63,7 @@ OF_EACH_RUN = (
     OUTPUT_SCHEMA.variant(
         "Require a final answer of each run that is JSON and fits this JSON Schema: a file, or {…} itself.", panel=EACH
     ),
+    NO_TRACE.variant("Keep no trace of the batch, see zot runs.", panel=OUTPUT),
 )
 """Flags that go into the request of every run: all about the model, the tools and the extensions."""
 OF_THE_BATCH = (

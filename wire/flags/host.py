@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from wire.flags.flag import Flag, Kind
-from wire.flags.run import ALLOW_ASKED, EXT, MCP_CONFIG, METRICS, NO_EXT, OPENMETRICS, SHARE, STRICT_GUARDS, WATCH
+from wire.flags.run import (
+    ALLOW_ASKED,
+    EXT,
+    MCP_CONFIG,
+    METRICS,
+    NO_EXT,
+    NO_TRACE,
+    OPENMETRICS,
+    PROFILE_ON_STALL,
+    SHARE,
+    STRICT_GUARDS,
+    WATCH,
+)
 from wire.flags.run import HOST as HOST_OF_RUN
 
 OF_THE_START = (
@@ -17,6 +29,7 @@ OF_THE_START = (
     WATCH.variant(panel=""),
     STRICT_GUARDS.variant(panel=""),
     ALLOW_ASKED.variant(panel=""),
+    PROFILE_ON_STALL.variant(panel=""),
     Flag("--stats", "Append the use of host and extensions, for zot report; at most 64 MiB, in four files.", Kind.PATH),
     Flag(
         "--stats-interval", "Write a line of --stats every SECONDS. Default: 10.", Kind.NUMBER, metavar="SECONDS",
@@ -24,6 +37,7 @@ OF_THE_START = (
     ),
     METRICS.variant(panel=""),
     OPENMETRICS.variant(panel=""),
+    NO_TRACE.variant("Keep no trace of this host, see zot runs.", panel=""),
 )  # fmt: skip
 """Flags that take effect when a host starts, not on a running one."""
 LOG = (

@@ -48,6 +48,9 @@ WATCH = Flag("--watch", "Reload an extension when its files change.", SWITCH, TO
 STRICT_GUARDS = Flag(
     "--strict-guards", "Deny if a guard gives no verdict (crash, timeout).", SWITCH, TOOLS,
 )  # fmt: skip
+PROFILE_ON_STALL = Flag(
+    "--profile-on-stall", "Profile each extension that hangs for two seconds before it is ended.", SWITCH, TOOLS,
+)  # fmt: skip
 ALLOW_ASKED = Flag(
     "--allow-asked", "Allow if a guard wants a person to decide. Default: refuse, since no person is asked.",
     SWITCH, TOOLS,
@@ -68,6 +71,7 @@ CWD = Flag(
     option_help="Default: the working directory of this process when the runtime starts.",
 )  # fmt: skip
 MAX_STEPS = Flag("--max-steps", "Allow at most N turns. Default: no limit.", COUNT, LIMITS)
+NO_TRACE = Flag("--no-trace", "Keep no trace of the run, see zot runs.", SWITCH, THE_RUN, field="trace")
 METRICS = Flag(
     "--metrics", "Keep a file of metrics up to date, for node_exporter's textfile collector.", PATH, THE_RUN,
 )  # fmt: skip
@@ -140,6 +144,7 @@ RUN = (
     WATCH,
     STRICT_GUARDS,
     ALLOW_ASKED,
+    PROFILE_ON_STALL,
     STREAM_BEFORE_GUARDS,
     Flag(
         "--with-skills --with-skill", "Offer the user's and the project's skills too.", SWITCH, TOOLS,
@@ -193,6 +198,7 @@ RUN = (
         field=None, is_option=False,
     ),
     Flag("--stats", "Write the use of each extension, and a timeline, for zot report.", PATH, THE_RUN),
+    NO_TRACE,
     METRICS,
     OPENMETRICS,
 )  # fmt: skip

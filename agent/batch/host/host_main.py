@@ -24,10 +24,11 @@ from agent.options import SETTLE_S
 from agent.output.fd_writer import FdWriter
 from supervisor.discovery.admission import Consent
 from supervisor.extension.restart import NEVER_AGAIN
-from supervisor.home.config import ConfigError, load_config
+from supervisor.home.config import ConfigError, Keep, load_config
 from supervisor.host import CannotServeError, Host, HostEvent, HostPhase
 from supervisor.loop.pipes import PipeReader
 from supervisor.sharing.offers import may_be_shared
+from supervisor.traces.trace_file import TraceFile
 from wire.batch.host_lines import HostOrder, Serving, Told, decode_order, encode
 from wire.text import valid_text
 
@@ -55,10 +56,12 @@ class BatchHost:
             home=Path(order.home),
             strict_guards=order.strict_guards,
             allow_asked=order.allow_asked,
+            profile_on_stall=order.profile_on_stall,
             kind="batch",
             consent=Consent(whole_project=order.trust_project),
             share=order.share,
             wanted=lambda found: may_be_shared(found, shared),
+            trace=None if not order.trace else TraceFile(Path(order.home), Keep(), _ignore, None, Path(order.trace)),
         )
         self._host.tell = self._told
         self._host.on_started = self._started

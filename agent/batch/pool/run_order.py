@@ -40,7 +40,9 @@ class Orders:
     """Of one start of a batch. Raises `UsageError` for a folder or a flag that is not
     UTF-8: runs get them as JSON."""
 
-    def __init__(self, request: BatchRequest, folder: RunFolder, *, version: str, processes: Processes) -> None:
+    def __init__(
+        self, request: BatchRequest, folder: RunFolder, version: str, processes: Processes, trace: str = ""
+    ) -> None:
         self._request = request
         self._folder = folder
         self._version = version
@@ -51,7 +53,9 @@ class Orders:
         try:
             if request.workspace == "copy":
                 str(folder.path).encode()  # each workspace is in it
-            self._plain = replace(flags, cwd=flags.cwd or os.getcwd(), max_cost_usd=most)
+            self._plain = replace(
+                flags, cwd=flags.cwd or os.getcwd(), max_cost_usd=most, trace=bool(trace), batch_trace=trace or None
+            )
             self._flags = {"": encode_request(self._plain)}
         except UnicodeEncodeError as error:
             shown = repr(valid_text(error.object))

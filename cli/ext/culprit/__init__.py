@@ -1,1 +1,1 @@
-"""`zot ext bisect` and the other commands that find out which extension did it, and why."""
+"""`zot ext bisect`, `torture`, `profile` and `replay`: they find out which extension did it, and why."""

@@ -63,8 +63,8 @@ class PendingRequests:
     __slots__ = (
         "_clock", "_complaints", "_loop", "_on_timeout", "_progress_gate", "accepts_cancel",
         "accepts_tool_cancel", "accepts_verdict_cancel", "account",
-        "is_extended_by_progress", "pending", "refusal", "session", "stdin", "stdout", "timeouts", "timeouts_in_row",
-        "told", "waits_for_start",
+        "is_extended_by_progress", "lost", "pending", "refusal", "session", "stdin", "stdout", "timeouts",
+        "timeouts_in_row", "told", "waits_for_start",
     )  # fmt: skip
 
     def __init__(
@@ -86,6 +86,8 @@ class PendingRequests:
         self.account = account
         self.timeouts = timeouts
         self.pending: dict[str, Pending] = {}
+        self.lost = 0
+        """Number of requests that failed with the end of the worker."""
         self.timeouts_in_row = 0
         self.told = 0
         """The number of events so far."""
@@ -294,6 +296,7 @@ class PendingRequests:
     def fail_pending(self, failure: Failure, reason: str) -> None:
         """Fails all pending requests."""
         failed = list(self.pending.values())
+        self.lost = len(failed)
         self.pending.clear()
         for pending in failed:
             pending.fail(failure, reason)

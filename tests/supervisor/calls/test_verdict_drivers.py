@@ -88,6 +88,9 @@ class FakeExtension:
         self.lead = self.requests = self
         self.notices = SimpleNamespace(tell=lambda *_: None)
 
+    def fell(self, _kind: str, _cause: str) -> None:
+        """No follower."""
+
     def answer_to(self, event: Event) -> Answer:
         return self.answers[len(event.text or "") % len(self.answers)]
 

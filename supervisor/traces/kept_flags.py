@@ -1,0 +1,46 @@
+"""The flags of a run as its trace keeps them: without secrets, and without texts for the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+SECRET = frozenset({"api_key", "system_prompt", "append_system_prompt"})
+"""Fields of which only the name is kept."""
+LENGTH = 300
+"""Maximum number of characters of a value."""
+LEFT_OUT = "…"
+
+
+def kept_flags(fields: Iterable[str], values: Any, defaults: Any) -> dict[str, Any]:
+    """The fields of the request `values` that differ from those of `defaults`, each with what is kept of its value."""
+    given = ((name, getattr(values, name)) for name in fields)
+    return {name: _kept(name, value) for name, value in given if value != getattr(defaults, name)}
+
+
+def kept_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for the parameters of a command: those that are set."""
+    return {name: _kept(name, value) for name, value in given.items() if value or type(value) in (int, float)}
+
+
+def _kept(name: str, value: Any) -> Any:
+    if isinstance(value, (bool, int, float)) or value is None:
+        return value
+    if isinstance(value, (tuple, list, frozenset, set)):
+        return [_kept(name, each) for each in (value if isinstance(value, (tuple, list)) else sorted(value))]
+    text = str(value).encode("utf-8", "replace").decode()
+    if name in SECRET or text.lstrip().startswith("{"):
+        return LEFT_OUT
+    if "://" in text:
+        text = without_credentials(text)
+    return text if len(text) <= LENGTH else text[: LENGTH - 1] + LEFT_OUT
+
+
+def without_credentials(url: str) -> str:
+    """An address without the user's name, password, query and fragment, any of which may be a secret."""
+    scheme, _, rest = url.partition("://")
+    place = rest.partition("#")[0].partition("?")[0]
+    host, slash, path = place.partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
