@@ -91,13 +91,13 @@ def _check(arguments: BisectArguments, command: ReplayedCommand) -> Check:
         return TimeCheck(arguments.max_s)
     if arguments.max_rss is not None:
         return MemoryCheck(arguments.max_rss)
-    if arguments.check_text is not None:
-        try:
-            return TextCheck(re.compile(arguments.check_text))
-        except re.error as error:
-            raise UnableError(f"--check-text: no regular expression: {error}", Status.USAGE) from None
     try:
-        return DifferenceCheck(*read_last_reply(command.recording, command.cwd or os.getcwd()))
+        replies, last_text = read_last_reply(command.recording, command.cwd or os.getcwd())
+        if arguments.check_text is None:
+            return DifferenceCheck(replies, last_text)
+        return TextCheck(re.compile(arguments.check_text), last_text)
+    except re.error as error:
+        raise UnableError(f"--check-text: no regular expression: {error}", Status.USAGE) from None
     except CassetteError as error:
         raise UnableError(str(error), Status.USAGE) from None
 
