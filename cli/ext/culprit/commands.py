@@ -38,8 +38,8 @@ def ext_bisect(
             "--check-text",
             metavar="RE",
             show_default=False,
-            help="Bad if a tool result, a notice, stderr or an answer that is not the recorded one matches this regular "
-            "expression of Python.",
+            help="Bad if a tool result, a notice, stderr, or an answer that is not the recorded one matches this "
+            "regular expression of Python.",
         ),
     ] = None,
     max_s: Annotated[
