@@ -148,7 +148,7 @@ class DifferenceCheck:
 
     def _differences(self, outcome: RunOutcome) -> dict[str, str]:
         """Texts by keys, which are the same for the same difference of two trials."""
-        found = {each.key: each.text.replace("\n", " ") for each in outcome.differences}
+        found = {each.key: each.line for each in outcome.differences}
         if outcome.ran_dry:
             found["dry"] = f"it asks for more than the {self._replies} recorded replies"
         elif outcome.requests < self._replies:
