@@ -86,6 +86,7 @@ COMMANDS = frozenset(
         "ps",
         "report",
         "rpc",
+        "runs",
         "schema",
         "session",
         "skill",

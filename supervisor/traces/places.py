@@ -27,9 +27,9 @@ def runs_folder(home: Path) -> Path:
     return home / FOLDER
 
 
-def new_id(now: float, pid: int | None = None) -> str:
+def new_id(now: float, pid: int) -> str:
     """The id of a run that starts at `now`, in seconds since the epoch."""
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{os.getpid() if pid is None else pid}"
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{pid}"
 
 
 def id_of(name: str) -> str:

@@ -1,1 +1,1 @@
-"""`zot ext profile`: finds which extension is at fault, and where in its code."""
+"""`zot ext bisect`, `torture`, `profile` and `replay`: they find out which extension did it, and why."""
