@@ -20,6 +20,7 @@ from wire.flags.batch import BATCH
 from wire.flags.host import HOST, SERVE
 from wire.flags.run import RUN
 from wire.flags.told import told_flags
+from wire.text import noun_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -145,7 +146,7 @@ def _fall_rows(run: RunTrace) -> Table:
 
 def _bounded(rows: Sequence[tuple[str, ...]], most: int, noun: str) -> Table:
     more = len(rows) - most
-    last = [("", f"and {plural(more, noun)} more, see --json")] if more > 0 else []
+    last = [("", f"and {more} more {noun_for(more, noun)}, see --json")] if more > 0 else []
     return [*rows[:most], *last]
 
 
