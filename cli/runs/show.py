@@ -11,14 +11,12 @@ from cli.columns import align_columns, cut_line
 from cli.hosts.status_lines import KINDS
 from cli.json_line import print_json
 from cli.number_format import clock_text, duration_text, elapsed, milliseconds, plural, size
+from cli.report.input.trace_lines import FLAGS
 from cli.runs.cells import NOTHING, cause, cost, fall_record, falls_by_extension, kind, members, record, took
 from cli.terminal import complain, table_width, terminal_text, wants_style
 from supervisor.home.zot_home import zot_home
 from supervisor.traces.places import BLACK_BOX
 from supervisor.traces.reading import find_trace, read_trace
-from wire.flags.batch import BATCH
-from wire.flags.host import HOST, SERVE
-from wire.flags.run import RUN
 from wire.flags.told import told_flags
 from wire.text import noun_for
 
@@ -27,10 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.traces.reading import BesideFile, RunTrace
-    from wire.flags.flag import Flag
-    from wire.stats import ExtensionStats, HostKind
+    from wire.stats import ExtensionStats
 
-FLAGS: dict[HostKind, tuple[Flag, ...]] = {"run": RUN, "batch": BATCH, "host": HOST, "mcp": SERVE}
 WAITS_SHOWN = 10
 FALLS_SHOWN = 50
 LABEL = 10

@@ -90,7 +90,7 @@ class RunTrace:
     @cached_property
     def outcome(self) -> str:
         """The status of the run, or one of the words above. Looks for the process of a run without an end."""
-        return decide_outcome(self.run, has_ended=self.has_ended, status=None if self.has_ended else _status(self))
+        return outcome_of(self.header, self.run, has_ended=self.has_ended)
 
     @property
     def has_failed(self) -> bool:
@@ -132,6 +132,13 @@ class RunTrace:
         return tuple(sorted(named.union(self.last.extensions if self.last is not None else ())))
 
 
+def outcome_of(header: stats.Trace, run: stats.Run | None, *, has_ended: bool) -> str:
+    """The outcome of a run with this first line. Looks for its process if it has not ended."""
+    place = (header.pid, header.started, header.boot, header.namespace, header.node)
+    status = None if has_ended else host_status(HostRecord(*place, token="", version=header.version))
+    return decide_outcome(run, has_ended=has_ended, status=status)
+
+
 def decide_outcome(run: stats.Run | None, *, has_ended: bool, status: HostStatus | None) -> str:
     """The outcome by the end in the trace, or without one by the status of the process. Pure."""
     if run is not None and run.status == DONE and run.exit_code:
@@ -143,13 +150,6 @@ def decide_outcome(run: stats.Run | None, *, has_ended: bool, status: HostStatus
     if status is HostStatus.LIVING:
         return RUNNING
     return UNKNOWN if status is HostStatus.FOREIGN else KILLED
-
-
-def _status(trace: RunTrace) -> HostStatus:
-    header = trace.header
-    return host_status(
-        HostRecord(header.pid, header.started, header.boot, header.namespace, header.node, "", header.version)
-    )
 
 
 # --- one trace ----------------------------------------------------------------------------------------------
