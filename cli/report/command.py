@@ -127,8 +127,8 @@ def _batch_target(sources: Sequence[str], output: str | None) -> str | None:
 
 
 def _target(source: str, output: str | None, default: str = "") -> str | None:
-    """The file for the page; None for stdout. `default` is the file without -o, if not beside the source. Raises `InputError` if the file cannot be used: for example, without -o,
-    if it exists and is not a report."""
+    """The file for the page; None for stdout. `default` is the file without -o, if not beside the source. Raises
+    `InputError` if the file cannot be used: for example, without -o, if it exists and is not a report."""
     if output == "-":
         return None
     if output == "":
