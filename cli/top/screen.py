@@ -41,6 +41,7 @@ HELP = (
     ("Enter", "details of the selected extension; Esc or q: back"),
     ("l", "the last lines of its log"),
     ("r", "restart it, after y"),
+    ("P", "profile it for 10 s, and say where the profile is"),
     ("u", "unfold or fold the runs that use it (▸); ~ is a share of it, not measured"),
     ("s  S  ← →", "sort by the next or the previous column"),
     ("R", "reverse the order"),

@@ -169,3 +169,45 @@ def test_a_batch_is_one_trace_with_the_falls_of_its_runs(zot):
     assert isinstance(run, stats.Run)
     assert (run.status, run.steps) == ("done", 1)
     assert SECRET.encode() not in only_trace(zot).read_bytes()
+
+
+MUTE_GUARD = """
+import json, sys
+def send(**frame): print(json.dumps(frame), flush=True)
+send(type="hello", name="mute")
+send(type="subscribe", intercept=["tool_call"])
+send(type="ready")
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "event_intercept":
+        send(type="event_intercept_response", id=frame["id"], modified_args=[frame["tool_args"]["word"]])
+"""
+CALLS = 20
+MOMENTS = 50
+
+
+@pytest.mark.slow
+def test_a_trace_is_readable_and_true_whenever_its_run_is_killed(zot):
+    (zot.folder / "mute.py").write_text(MUTE_GUARD)
+    guard = folder(zot.folder, "mute", [sys.executable, "-SE", str(zot.folder / "mute.py")])
+    tool = worker(zot.folder, "worker")
+    args = [*zot.replay_flags(working(zot, *[({}, ok(SECRET))] * CALLS)), "-e", guard, "-e", tool, "go"]
+    total = len(zot.run(*args).stdout.splitlines())
+    for moment in range(MOMENTS):
+        with zot.start(*args) as running:
+            told = running.read(moment * total // MOMENTS)
+            running.signal(signal.SIGKILL)
+            running.process.wait()
+        falls = sum(isinstance(record, events.Extension) and record.event == "no_verdict" for record in told)
+        path = next((zot.home / "runs").glob(f"*-{running.pid}.jsonl"), None)
+        if path is None:
+            assert not told
+            continue
+        assert SECRET.encode() not in path.read_bytes()
+        header, *rest = lines(path)
+        assert (header.pid, header.cwd) == (running.pid, str(zot.cwd))
+        marks = [line for line in rest if isinstance(line, stats.Mark) and line.name == "no_verdict"]
+        assert falls <= len(marks) <= CALLS
+        assert {mark.detail for mark in marks} <= {"no verdict: tool_call: bad answer"}
+        ends = [line for line in rest if isinstance(line, stats.Run)]
+        assert not ends or ends[0].status == "ok"

@@ -49,7 +49,8 @@ def host_order(request: BatchRequest, home: Path, version: str, trace: BatchTrac
     return HostOrder(
         version=version, home=str(home), cwd=str(folder), extensions=run.extensions, mcp_configs=run.mcp_configs,
         discover=run.discover, trust_project=run.trust_project, strict_guards=run.strict_guards,
-        allow_asked=run.allow_asked, share=request.share, trace=trace.path, alerts=trace.inbox,
+        allow_asked=run.allow_asked, profile_on_stall=run.profile_on_stall, share=request.share, trace=trace.path,
+        alerts=trace.inbox,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from supervisor.accounting.fall import Fall
 from supervisor.home.config import Keep
 from supervisor.traces import sweep as sweeping
 from supervisor.traces import trace_file as writing
-from supervisor.traces.trace_file import MARKS_LIMIT, TraceFile, trace_header
+from supervisor.traces.trace_file import MARKS_LIMIT, TraceFile, is_being_written, trace_header
 from tests.support.control_peer import extension_stats, host_stats
 from wire import stats
 
@@ -21,7 +21,20 @@ class CountedCalls:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.names: list[str] = []
-        for name in ("open", "write", "close", "stat", "utime", "scandir", "mkdir", "readlink", "fsync", "fdatasync"):
+        for name in (
+            "open",
+            "write",
+            "close",
+            "stat",
+            "utime",
+            "scandir",
+            "mkdir",
+            "readlink",
+            "fsync",
+            "fdatasync",
+            "getpid",
+            "read",
+        ):
             monkeypatch.setattr(os, name, self._counted(name, getattr(os, name)))
 
     def _counted(self, name, function):
@@ -126,3 +139,13 @@ def test_a_link_in_the_way_is_not_followed(tmp_path):
     trace.begin()
     assert not target.exists()
     assert len(said) == 1
+
+
+def test_a_trace_tells_whether_its_run_goes_on(tmp_path):
+    trace = new(tmp_path)
+    trace.begin()
+    assert is_being_written(trace.path)
+    assert is_being_written(trace.path), "to look takes no lock"
+    trace.close(None)
+    assert not is_being_written(trace.path)
+    assert not is_being_written(tmp_path / "missing.jsonl")
