@@ -275,7 +275,8 @@ class Player:
         """Waits for the end of the handshake. Raises `NotHeldError` if it fails."""
         yield Wait(lambda: self.process.phase.is_over, self.process.handshake_s)
         if self.process.phase is HandshakePhase.FAILED or not self.process.phase.is_over:
-            raise NotHeldError(self.process.failure or "it was not ready in time")
+            failure = self.process.failure or "it was not ready in time"
+            raise NotHeldError(f"{failure}{self.process.last_words}")
 
 
 
