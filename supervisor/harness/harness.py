@@ -107,7 +107,9 @@ class Harness:
         `RecordedProcess`. `launcher` is a command that becomes the extension's. Raises `SpawnError`."""
         env = extension_environment(found, self._config, os.environ)
         env |= {**session_environment(found, SESSION), TOKEN: self._token, EXTENSION: found.manifest.name}
-        argv = launch([*launcher, *found.argv], Confinement.of(found.manifest.limits), cwd=found.working_folder, env=env)
+        argv = launch(
+            [*launcher, *found.argv], Confinement.of(found.manifest.limits), cwd=found.working_folder, env=env
+        )
         paths = paths or self.prepare(found)
         process = RecordedProcess(
             self.loop, found, paths, greets=greets, leaves_calls=leaves_calls, on_said=on_said, on_stderr=on_stderr,

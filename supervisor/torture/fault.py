@@ -49,7 +49,9 @@ class Family:
         self.name = name
         self.faults: list[Fault] = []
 
-    def add(self, name: str, provoked: str, good: str) -> Callable[[Callable[[Trial], Steps]], Callable[[Trial], Steps]]:
+    def add(
+        self, name: str, provoked: str, good: str
+    ) -> Callable[[Callable[[Trial], Steps]], Callable[[Trial], Steps]]:
         def register(play: Callable[[Trial], Steps]) -> Callable[[Trial], Steps]:
             self.faults.append(Fault(name, self.name, provoked, good, play))
             return play

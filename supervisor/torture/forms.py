@@ -245,7 +245,13 @@ class CopilotForms(_JsonRpcForms):
         return changed
 
     def unknown(self) -> list[JsonFrame]:
-        event = {"id": "e", "timestamp": "2026-01-01T00:00:00.000Z", "parentId": None, "type": "zot.torture", "data": {}}
+        event = {
+            "id": "e",
+            "timestamp": "2026-01-01T00:00:00.000Z",
+            "parentId": None,
+            "type": "zot.torture",
+            "data": {},
+        }
         return [
             {**self.about, "method": self.unknown_method, "params": {}},
             {**self.about, "method": self.unknown_method, "id": NO_NUMBER, "params": {}},

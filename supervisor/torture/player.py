@@ -92,7 +92,9 @@ class Player:
 
     # --- questions ----------------------------------------------------------------------------------------
 
-    def question(self, text: str | None = None, *, run: RunSession | None = None, probe: Probe | None = None) -> Question:
+    def question(
+        self, text: str | None = None, *, run: RunSession | None = None, probe: Probe | None = None
+    ) -> Question:
         """A new question with an id of its own, which is not sent. Raises `NotApplicableError`."""
         probe = probe or self.probe
         if probe is None:
@@ -277,7 +279,6 @@ class Player:
         if self.process.phase is HandshakePhase.FAILED or not self.process.phase.is_over:
             failure = self.process.failure or "it was not ready in time"
             raise NotHeldError(f"{failure}{self.process.last_words}")
-
 
 
 class _Gate:

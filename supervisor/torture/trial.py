@@ -65,9 +65,7 @@ class Trial:
             Path(self._paths.cwd, FILE).write_text("torture\n")
         return self._paths
 
-    def launch(
-        self, paths: ScriptPaths | None = None, *, greets: bool = True, launcher: Sequence[str] = ()
-    ) -> Player:
+    def launch(self, paths: ScriptPaths | None = None, *, greets: bool = True, launcher: Sequence[str] = ()) -> Player:
         """Starts a process, and does not wait for it. Raises `NotHeldError` if it cannot be started."""
         subject = self.subject
         hear: list[Player] = []

@@ -9,6 +9,7 @@ import fcntl
 import os
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -22,13 +23,13 @@ from wire.text import counted, valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from supervisor.accounting.fall import Fall
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
     from supervisor.extension.worker import Worker
     from supervisor.home.config import Keep
+    from supervisor.profile.stall_profiles import StallProfiles
 
 SWEEPERS = 8
 """One run of so many, by its pid, looks whether old traces are to be removed."""
@@ -37,6 +38,7 @@ MARKS_LIMIT = 1000
 MARKS = {
     "crashed": "exited", "ended": "exited", "hung": "exited", "refused": "failed", "limit": "limit",
     "given_up": "failed", "no_verdict": "no_verdict",
+    "leak": "warning",
 }  # fmt: skip
 """The kind of mark of each kind of fall."""
 NOTICED = frozenset({"started", "restarted", "reloaded"})
@@ -53,6 +55,15 @@ def trace_header(
         id="", pid=0, time=0.0, kind=kind, version=version, cwd=valid_text(cwd), flags=flags,
         session=session, provider=provider, model=model, folder=valid_text(folder),
     )  # fmt: skip
+
+
+def name_profiles(profiles: StallProfiles, home: Path, trace: TraceFile | None, *, always: bool) -> None:
+    """Lets profiles of hanging extensions be made, beside the trace and named in it. Without a trace they lie where it
+    would be."""
+    profiles.always = always
+    profiles.trace = str(runs_folder(home) / (new_id(time.time(), os.getpid()) if trace is None else trace.id))
+    if trace is not None:
+        profiles.on_made = lambda extension, file: trace.link(extension, Path(file))
 
 
 class TraceFile:
@@ -87,7 +98,9 @@ class TraceFile:
 
     def fell(self, extension: Extension, _worker: Worker, fall: Fall) -> None:
         """Takes each fall of an extension."""
-        self._last_falls[extension.name] = cause = f"{fall.kind.replace('_', ' ')}: {fall.cause}"
+        cause = f"{fall.kind.replace('_', ' ')}: {fall.cause}"
+        if fall.kind != "leak":  # it goes on
+            self._last_falls[extension.name] = cause
         lost = f"{cause}; {counted(fall.pending, 'request')} lost" if fall.pending else cause
         self._mark(MARKS[fall.kind], extension.name, name=fall.kind, detail=lost, is_urgent=True)
 

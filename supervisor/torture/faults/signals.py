@@ -92,6 +92,6 @@ for _number in MAY_END:
         "It ends in order and leaves no process, or goes on and answers the next call; it never hangs between the two.",
     )(_may_end(_number))
 for _number in GO_ON:
-    SIGNALS.add(
-        _number.name, f"{_number.name}, some times, while it works", "It goes on, and answers the next call."
-    )(_goes_on(_number))
+    SIGNALS.add(_number.name, f"{_number.name}, some times, while it works", "It goes on, and answers the next call.")(
+        _goes_on(_number)
+    )

@@ -32,9 +32,7 @@ def host_does_not_read(trial: Trial) -> Steps:
     player.is_answered_once(asked)
 
 
-@STORMS.add(
-    "storm-of-calls", "about a hundred calls without a pause", "It answers each of them once, in any order."
-)
+@STORMS.add("storm-of-calls", "about a hundred calls without a pause", "It answers each of them once, in any order.")
 def storm_of_calls(trial: Trial) -> Steps:
     trial.needs_answers()
     yield from trial.start()
