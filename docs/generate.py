@@ -176,8 +176,8 @@ def _torture() -> str:
     parts = [(ROOT / TORTURE).read_text(encoding="utf-8").partition(FAULTS_MARK)[0], FAULTS_MARK]
     for family in FAMILIES:
         rows = "".join(f"| `{each.name}` | {_cell(each.provoked)} | {_cell(each.good)} |\n" for each in family.faults)
-        head = f"\n### {family.name[0].upper()}{family.name[1:]}\n\n| fault | provoked | a good extension |\n|---|---|---|\n"
-        parts.append(head + rows)
+        title = f"{family.name[0].upper()}{family.name[1:]}"
+        parts.append(f"\n### {title}\n\n| fault | provoked | a good extension |\n|---|---|---|\n{rows}")
     return "".join(parts)
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervisor.harness.harness import QUIET_S
-from supervisor.torture.fault import Family, NotApplicableError, NotHeldError, Wait
+from supervisor.torture.fault import Family
+from supervisor.torture.steps import NotApplicableError, NotHeldError, Wait
 
 if TYPE_CHECKING:
-    from supervisor.torture.fault import Steps
+    from supervisor.torture.steps import Steps
     from supervisor.torture.trial import Trial
 
 SURROUNDINGS = Family("clocks and resources")

@@ -38,6 +38,8 @@ def written(tmp_path: Path) -> Callable[[str], Path]:
     def write(code: str, name: str = "x") -> Path:
         source = tmp_path / f"{name}.py"
         source.write_text(code)
-        return folder(tmp_path, name, [sys.executable, "-I", "-S", str(source)], timeouts={"hello": 30.0, "ready": 30.0})
+        return folder(
+            tmp_path, name, [sys.executable, "-I", "-S", str(source)], timeouts={"hello": 30.0, "ready": 30.0}
+        )
 
     return write

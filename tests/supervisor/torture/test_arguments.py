@@ -54,7 +54,11 @@ def test_valid_arguments_fit_their_schema(properties):
     assert jsonschema_rs.is_valid(drawn.schema, valid_arguments(drawn))
 
 
-@given(st.dictionaries(st.sampled_from("abcd"), st.sampled_from([{"type": kind} for kind in ("string", "integer", "array")])))
+@given(
+    st.dictionaries(
+        st.sampled_from("abcd"), st.sampled_from([{"type": kind} for kind in ("string", "integer", "array")])
+    )
+)
 def test_wrong_arguments_do_not(properties):
     drawn = tool(properties, *properties)
     wrong = wrong_arguments(drawn)

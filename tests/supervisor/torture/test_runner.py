@@ -13,7 +13,6 @@ from tests.support.extension_folder import extension
 from tests.support.host import PRELUDE
 
 
-
 def test_a_good_extension_stands_a_handful_of_faults(torment, tmp_path):
     names = ("no-fault", "killed-in-call", "eof-in-call", "split-anywhere", "wrong-types", "empty-arguments", "SIGTERM")
     result = torment(extension(tmp_path, "echo.sh", timeouts={"hello": 30.0, "ready": 30.0}), *names)
