@@ -13,7 +13,7 @@ from benchmarks.report import Report, Table, flags
 from benchmarks.workshop import Workshop
 
 CASES = 200
-COLUMNS = ("fault", "named", "runs p50", "runs max", "seconds p50", "seconds max", "runs one by one")
+COLUMNS = ("fault", "named", "runs p50", "runs max", "s p50", "s max", "CPU s p50", "runs one by one")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -53,9 +53,8 @@ def main(argv: list[str] | None = None) -> int:
 def _add(table: Table, name: str, rows: list[Solved]) -> None:
     runs, seconds = [case.runs for case in rows], [case.seconds for case in rows]
     named = f"{sum(case.is_right for case in rows)} of {len(rows)}"
-    table.add(
-        name, named, median(runs), max(runs), median(seconds), max(seconds), median(_one_by_one(case) for case in rows)
-    )
+    cpu_s, floor = median(case.cpu_s for case in rows), median(_one_by_one(case) for case in rows)
+    table.add(name, named, median(runs), max(runs), median(seconds), max(seconds), cpu_s, floor)
 
 
 def _one_by_one(case: Solved) -> int:
