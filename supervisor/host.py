@@ -35,6 +35,7 @@ from supervisor.reload.reloader import Reloader
 from supervisor.reload.watch_mode import mcp_files, parents_of, watch
 from supervisor.sharing.attach_server import AttachServer
 from supervisor.supervisor import Supervisor
+from supervisor.traces.black_boxes import BlackBoxes
 from wire.dialects.base import HostInfo
 from wire.suggestions import no_such
 from wire.text import counted, one_line
@@ -186,7 +187,8 @@ class Host:
             )
         self._trace = trace
         if trace is not None:
-            self.supervisor.on_fall.append(trace.fell)
+            boxes = BlackBoxes(trace, self._config, version, self.loop.clock)
+            self.supervisor.on_fall += [trace.fell, boxes.fell]
             trace.figures = lambda: self.supervisor.snapshot(kind, version, self.cwd)
         self._reloader = Reloader(self.supervisor, may_run=self._admission.may_run, rediscover=self._discover)
         self.control = ControlServer(

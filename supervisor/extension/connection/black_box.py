@@ -32,10 +32,11 @@ kept."""
 class BlackBox(deque[Entry]):
     """The last frames of one worker, the oldest first. A frame of at most `SHORT` bytes is added with `append`."""
 
-    __slots__ = ("_unseen",)
+    __slots__ = ("_is_trimmed", "_unseen")
 
     def __init__(self) -> None:
         super().__init__(maxlen=FRAMES)
+        self._is_trimmed = False
         self._unseen = 0
         """Bytes of long frames since the sizes were last added up."""
 
@@ -66,8 +67,14 @@ class BlackBox(deque[Entry]):
         held = sum(len(entry[2]) for entry in self)
         while held > size:
             held -= len(self.popleft()[2])
+            self._is_trimmed = True
 
     def last(self) -> list[Entry]:
         """The frames of at most `SIZE` bytes together."""
         self._trim(SIZE)
         return list(self)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all frames since the start of the worker."""
+        return not self._is_trimmed and len(self) < FRAMES
