@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from agent.answers.schema import AnswerSchema
     from agent.skills.skill import Skill
+    from agent.trial.trial import Trial
     from supervisor.discovery.discover import Discovery
 
 
@@ -74,6 +75,8 @@ class Options(RunRequest, frozen=True, kw_only=True):
     metrics_file: Path | None = None
     keeper: Keeper | None = None
     """With a run of a batch: the batch, which ends what the run may leave."""
+    trial: Trial | None = None
+    """The trial of `zot ext bisect` that this run is; None for all other runs."""
 
 
 LEAST_S = 1.0

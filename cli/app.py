@@ -20,6 +20,7 @@ from cli.models.commands import register as register_models
 from cli.os_errors import exit_after, exit_with
 from cli.parameters import Prefer  # noqa: TC001  (typer reads the annotations)
 from cli.run.command import root
+from cli.runs import runs_app
 from cli.sessions import session_app
 from cli.skills import skill_app
 
@@ -237,6 +238,7 @@ app.add_typer(batch_app, name="batch", rich_help_panel=BATCHES)
 app.add_typer(ext_app, name="ext", rich_help_panel=EXTENSIONS)
 app.add_typer(mcp_app, name="mcp", rich_help_panel=EXTENSIONS)
 app.add_typer(skill_app, name="skill", rich_help_panel=EXTENSIONS)
+app.add_typer(runs_app, name="runs", rich_help_panel=SESSIONS)
 app.add_typer(session_app, name="session", rich_help_panel=SESSIONS)
 
 

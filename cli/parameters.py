@@ -29,3 +29,15 @@ Prefer = Annotated[
     typer.Option(help="Count this outcome if RUNDIRs contradict each other: the first, the last, or the first ok."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON lines, for other programs.")]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        help="Take only runs of the last 12h, 1d …, or since a moment such as 2026-11-22T10:30.",
+        metavar="TIME",
+        show_default=False,
+    ),
+]
+Newest = Annotated[
+    int | None,
+    typer.Option("-n", help="Show the newest N. Default: 50, with --json all.", metavar="N", min=1, show_default=False),
+]

@@ -36,6 +36,7 @@ from supervisor.reload.watch_mode import mcp_files, parents_of, watch
 from supervisor.sharing.attach_server import AttachServer
 from supervisor.supervisor import Supervisor
 from supervisor.traces.black_boxes import BlackBoxes
+from supervisor.traces.trace_file import name_profiles
 from wire.dialects.base import HostInfo
 from wire.suggestions import no_such
 from wire.text import counted, one_line
@@ -117,6 +118,7 @@ class Host:
         sockets: Path | None = None,
         strict_guards: bool = False,
         allow_asked: bool = False,
+        profile_on_stall: bool = False,
         owns_process: bool = True,
         tell: Callable[[HostEvent], None] | None = None,
         stats_file: Path | None = None,
@@ -186,6 +188,7 @@ class Host:
                 on_error=lambda text: self._tell_once("stats", text, "error"),
             )
         self._trace = trace
+        name_profiles(self.supervisor.stall_profiles, self.home, trace, always=profile_on_stall)
         if trace is not None:
             boxes = BlackBoxes(trace, self._config, version, self.loop.clock)
             self.supervisor.on_fall += [trace.fell, boxes.fell]

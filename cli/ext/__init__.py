@@ -14,6 +14,7 @@ Examples:
     zot ext install ./hello          install it for all projects
     zot ext list                     what is installed
     zot ext logs hello -f            what it writes to stderr
+    zot ext history hello            its crashes, hangs and limits in past runs
 """
 
 
@@ -24,6 +25,7 @@ class ExtGroup(LazyGroup):
             "cli.ext.manage.install", "cli.ext.manage.list", "cli.ext.manage.info", "cli.ext.manage.update",
             "cli.ext.manage.presence", "cli.ext.manage.trust",
         )),
+        ("Find out which extension did it", ("cli.runs.commands", "cli.ext.culprit.commands")),
         ("Look at running extensions", ("cli.ext.live.reload", "cli.ext.live.commands")),
     )  # fmt: skip
 

@@ -1,5 +1,5 @@
-"""Names that a shell offers when a person presses Tab: of extensions, hosts, models, sessions, schemas and
-commands.
+"""Names that a shell offers when a person presses Tab: of extensions, hosts, models, sessions, runs, schemas
+and commands.
 
 Each function here gets the context of the command and the beginning of the word. It never raises and prints nothing,
 since a shell would show that in the middle of the line. It asks running hosts for a moment only, and imports what it
@@ -25,6 +25,7 @@ ANSWER_S = 0.3
 """Seconds to wait for one host."""
 HOSTS_S = 1.0
 """Seconds to wait for all hosts together, about."""
+NEWEST_RUNS = 50
 SAFE = re.compile(r"[\w.+@/][\w.+@:/-]*")
 """Only such names are offered. bash expands `*` in what it gets, and zsh evaluates it."""
 
@@ -137,6 +138,27 @@ def sessions(ctx: typer.Context) -> Iterator[str]:
     short = [name[:8] for name in ids]
     for name in ids:
         yield name if short.count(name[:8]) > 1 else name[:8]
+
+
+@_completer
+def runs(_ctx: typer.Context) -> Iterator[str]:
+    """The ids of the runs with a trace."""
+    from supervisor.home.zot_home import zot_home
+    from supervisor.traces.reading import run_ids
+
+    yield from run_ids(zot_home())
+
+
+@_completer
+def past_extensions(_ctx: typer.Context) -> Iterator[str]:
+    """The extensions of the newest runs."""
+    from itertools import islice
+
+    from supervisor.home.zot_home import zot_home
+    from supervisor.traces.reading import read_traces
+
+    for run in islice(read_traces(zot_home(), lambda _line: None), NEWEST_RUNS):
+        yield from run.extensions
 
 
 @_completer

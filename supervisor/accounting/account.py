@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -47,16 +48,14 @@ class Histogram:
 
     def percentile(self, fraction: float) -> float | None:
         """Returns the middle, in seconds, of the bucket where this fraction of samples ends; None without samples."""
-        wanted = fraction * self.count
-        counted = 0
-        for index, count in enumerate(self._counts):
-            counted += count
-            if count and counted >= wanted:
-                return _middle(index)
-        return None
+        if not (count := self.count):
+            return None
+        return _middle(bisect_left(list(accumulate(self._counts)), max(1.0, fraction * count)))
 
     def buckets(self) -> tuple[tuple[float, int], ...]:
         """Returns upper end (seconds) and count of each bucket that is not empty, ascending."""
+        if not self.count:
+            return ()
         ends = (*_BOUNDS, _BOUNDS[-1])
         return tuple((end, count) for end, count in zip(ends, self._counts, strict=True) if count)
 

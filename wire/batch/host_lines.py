@@ -24,6 +24,7 @@ class HostOrder(msgspec.Struct, frozen=True, tag_field="type", tag="order", kw_o
     trust_project: bool = False
     strict_guards: bool = False
     allow_asked: bool = False
+    profile_on_stall: bool = False
     share: tuple[str, ...] = ()
     """The names of `--share`."""
     trace: str = ""

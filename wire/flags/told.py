@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 
 def told_flags(table: Iterable[Flag], kept: Mapping[str, Any]) -> list[str]:
-    """Each kept field as `--flag VALUE`. Fields that are no flag of the table are told as `field VALUE`."""
-    flags = {flag.field or flag.name: flag for flag in table}
+    """Each kept field as `--flag VALUE`. Fields that are no flag of the table are told as `field VALUE`.
+    A field is named as in the request for a run, or as the parameter of its flag."""
+    flags = {name: flag for flag in table for name in (flag.name, flag.field or flag.name)}
     told: list[str] = []
     for field, value in kept.items():
         flag = flags.get(field)

@@ -48,7 +48,7 @@ def host_order(request: BatchRequest, home: Path, version: str, trace: str = "")
     return HostOrder(
         version=version, home=str(home), cwd=str(folder), extensions=run.extensions, mcp_configs=run.mcp_configs,
         discover=run.discover, trust_project=run.trust_project, strict_guards=run.strict_guards,
-        allow_asked=run.allow_asked, share=request.share, trace=trace,
+        allow_asked=run.allow_asked, profile_on_stall=run.profile_on_stall, share=request.share, trace=trace,
     )  # fmt: skip
 
 

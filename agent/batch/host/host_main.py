@@ -56,6 +56,7 @@ class BatchHost:
             home=Path(order.home),
             strict_guards=order.strict_guards,
             allow_asked=order.allow_asked,
+            profile_on_stall=order.profile_on_stall,
             kind="batch",
             consent=Consent(whole_project=order.trust_project),
             share=order.share,
