@@ -61,12 +61,15 @@ def read_head(body: bytes, *, is_sent: bool) -> FrameHead:
         value = msgspec.json.decode(body)
     except UNREADABLE:
         return _head_of_part(body)
-    if not isinstance(value, dict):
-        return NO_MESSAGE
-    kind = value.get("type")
-    if isinstance(kind, str) and "jsonrpc" not in value:
-        return _zot_head(kind, value, is_sent=is_sent)
-    return _rpc_head(value)
+    return head_of(value, is_sent=is_sent) if isinstance(value, dict) else NO_MESSAGE
+
+
+def head_of(message: dict[str, Any], *, is_sent: bool) -> FrameHead:
+    """The same for a message that is decoded."""
+    kind = message.get("type")
+    if isinstance(kind, str) and "jsonrpc" not in message:
+        return _zot_head(kind, message, is_sent=is_sent)
+    return _rpc_head(message)
 
 
 def _zot_head(kind: str, frame: dict[str, Any], *, is_sent: bool) -> FrameHead:
