@@ -17,6 +17,7 @@ from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError
 from wire import frames
 from wire.dialects.base import Unusable
 from wire.framing.content_length import ContentSplitter, add_header
+from wire.text import counted
 from wire.traces.frame_heads import head_of
 from wire.traces.host_part import host_part
 
@@ -60,6 +61,15 @@ class ReplayResult:
     seconds: float
     stderr: tuple[str, ...]
     """The last lines on standard error."""
+
+    def __str__(self) -> str:
+        """One line: whether it falls again, and where."""
+        if self.fall:
+            return f"falls again: {self.fall}" + (f" after frame {self.frame} ({self.call})" if self.frame else "")
+        if not self.requests:
+            return "did not fall: it was started and stopped, and no request was played"
+        of_all = "all " if self.answered == self.requests else f"{self.answered} of "
+        return f"did not fall: it answered {of_all}{counted(self.requests, 'request')}"
 
 
 class _FellError(Exception):

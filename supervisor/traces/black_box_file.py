@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from supervisor.cleanup.host_record import unlink
-from supervisor.home.safe_files import replace_file, write_all
+from supervisor.home.safe_files import write_all
 from supervisor.traces.places import BLACK_BOX, beside
 from wire.text import valid_text
 from wire.traces import black_box
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from supervisor.extension.worker import Worker
     from supervisor.traces.masking import Masking
 
-NUMBERS = 20
-"""Maximum number of black boxes of one extension beside one trace: the runs of a batch have one trace."""
+ATTEMPTS = 20
+"""Numbers that are tried: the runs of a batch have one trace, and keep about as many black boxes of one extension."""
+LAST_NUMBER = 999
 CUT_OFF = 4096
 """Number of characters at the end of a part of a frame that are left out: the part may end within a secret."""
 
@@ -103,9 +104,10 @@ def _last_call(worker: Worker, fall: Fall, now: float) -> PendingCall | None:
     return PendingCall("tool_call", call_id, what, waited_s)
 
 
-def write_box(trace: Path, extension: str, text: bytes) -> Path | None:
-    """Writes a new file beside the trace; None if there are `NUMBERS` already. Raises `OSError`."""
-    for number in range(1, NUMBERS + 1):
+def write_box(trace: Path, extension: str, text: bytes, first: int) -> tuple[Path, int] | None:
+    """Writes a new file beside the trace, with the first free number from `first` on. Returns it with its number; None
+    if the `ATTEMPTS` next ones are taken. Raises `OSError`."""
+    for number in range(first, min(first + ATTEMPTS, LAST_NUMBER + 1)):
         path = beside(trace, extension, number, BLACK_BOX)
         try:
             fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -118,10 +120,5 @@ def write_box(trace: Path, extension: str, text: bytes) -> Path | None:
             raise
         finally:
             os.close(fd)
-        return path
+        return path, number
     return None
-
-
-def rewrite_box(path: Path, text: bytes) -> None:
-    """Replaces a file of `write_box`. Raises `OSError`."""
-    replace_file(path, text, mode=0o600, durable=False)

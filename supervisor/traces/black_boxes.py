@@ -10,6 +10,8 @@ import os
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from supervisor.cleanup.host_record import unlink
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -51,6 +53,8 @@ class _Kept(NamedTuple):
     """The files of one extension, and the moment of the last one."""
 
     paths: tuple[Path, ...] = ()
+    last: int = 0
+    """The number of the last file."""
     moment: tuple[float, float, int] = (0.0, 0.0, 0)
 
 
@@ -79,23 +83,22 @@ class BlackBoxes:
             masking=self._make_masking() if self._config.black_box == "full" else None,
         )  # fmt: skip
         self._left -= len(text)
-        path: Path | None
         try:
-            if keeping is Keeping.REPLACE:
-                black_box_file.rewrite_box(path := kept.paths[-1], text)
-            else:
-                path = black_box_file.write_box(self._trace.path, extension.name, text)
+            written = black_box_file.write_box(self._trace.path, extension.name, text, kept.last + 1)
         except OSError as error:
             self._left = 0
             place = error.filename or self._trace.path.parent
             self._trace.say(f"no black box of {extension.name}: {place}: {error.strerror}; the run goes on")
             return
-        if path is None:
+        if written is None:
             return
-        if keeping is Keeping.NEW:
-            kept = kept._replace(paths=(*kept.paths, path))
-            self._trace.link(extension.name, path)
-        self._kept[extension.name] = kept._replace(moment=moment)
+        path, number = written
+        paths = kept.paths
+        if keeping is Keeping.REPLACE:
+            unlink(paths[-1])
+            paths = paths[:-1]
+        self._kept[extension.name] = _Kept((*paths, path), number, moment)
+        self._trace.link(extension.name, path)
 
     def _make_masking(self) -> Masking:
         if self._masking is None:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cli.ext.author.box_script import read_box
 from cli.ext.author.doctor import select_extensions
 from cli.ext.script_target import project_at
 from cli.json_line import print_json
@@ -14,12 +15,10 @@ from cli.terminal import complain, terminal_text
 from supervisor.harness.harness import Harness
 from supervisor.harness.replay import replay
 from supervisor.home.config import load_config
-from supervisor.home.safe_files import read_file
 from supervisor.home.zot_home import zot_home
 from supervisor.torture.arguments import valid_arguments
 from wire.exit_codes import Status
 from wire.text import counted
-from wire.traces.black_box import BlackBoxError, decode
 
 if TYPE_CHECKING:
     from supervisor.discovery.found_extension import FoundExtension
@@ -61,16 +60,6 @@ def run_replay(request: ReplayRequest) -> int:
     return Status.ERROR.exit_code if result.fall else 0
 
 
-def read_box(path: Path) -> KeptBox:
-    """Reads the file. Raises `UnableError`."""
-    try:
-        return decode(read_file(path))
-    except OSError as error:
-        raise UnableError(f"{path}: cannot be read: {error.strerror}", Status.USAGE) from None
-    except BlackBoxError as error:
-        raise UnableError(f"{path}: {error}", Status.USAGE) from None
-
-
 def _find(name: str | None, box: KeptBox, file: str) -> FoundExtension:
     """The extension as `zot ext doctor` finds it. A path is taken from the user alone: the black box may be another
     person's. Raises `UnableError` if it cannot be started."""
@@ -100,19 +89,6 @@ def _print(result: ReplayResult) -> None:
         complain("ext replay", f"the black box has no contents, those of its requests are made up; {FULL}")
     if result.left_out:
         complain("ext replay", f"{counted(result.left_out, 'frame')} of the host left out: not whole, or not asked for")
-    print(terminal_text(verdict_on(result)))  # noqa: T201
+    print(terminal_text(str(result)))  # noqa: T201
     for line in result.stderr[-5:] if result.fall else ():
         print(terminal_text(f"    | {line}"))  # noqa: T201
-
-
-def verdict_on(result: ReplayResult) -> str:
-    """One line: whether it falls again, and where."""
-    if result.fall:
-        after = "" if result.frame is None else f" after frame {result.frame} ({result.call})"
-        return f"falls again: {result.fall}{after}"
-    if not result.requests:
-        return "did not fall: it was started and stopped, and no request was played"
-    of_all = f"all {counted(result.requests, 'request')}"
-    if result.answered < result.requests:
-        of_all = f"{result.answered} of {counted(result.requests, 'request')}"
-    return f"did not fall: it answered {of_all}"
