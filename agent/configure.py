@@ -67,9 +67,9 @@ def prepare(
     the user's consent to extensions of the project; by default it is that of the request. Raises `UsageError`."""
     trial = _trial() if TRIAL in os.environ else None
     if trial is not None:
-        # A trial keeps no session, since many would, and attaches to no host, whose extensions cannot be left out.
+        # Many trials are no history, and the extensions of a host cannot be left out.
         wait = trial.extension_wait(request.extension_wait)
-        request = msgspec.structs.replace(request, keep_session=False, host=None, extension_wait=wait)
+        request = msgspec.structs.replace(request, keep_session=False, trace=False, host=None, extension_wait=wait)
     cwd, home = checked_folder(request), request.home or zot_home()
     check(request, cwd, home)
     config = _config(home)

@@ -33,6 +33,7 @@ from supervisor.install.record import advice, allowance_in_the_loop, newer_sourc
 from supervisor.loop.loop import Loop, stop_signals
 from supervisor.monitoring.definition_sizes import sizes_keeper
 from supervisor.preload import preload, preload_dialects
+from supervisor.process.controlling_terminal import has_terminal
 from supervisor.reload.reloader import Reloader
 from supervisor.reload.watch_mode import mcp_files, parents_of, watch
 from supervisor.sharing.attach_server import AttachServer
@@ -381,17 +382,3 @@ class Host:
             self._told.clear()
         self._told.add((extension, line))
         self.tell(HostEvent(event, line, level, extension))
-
-
-TERMINAL = "/dev/tty"
-
-
-def has_terminal(path: str = TERMINAL) -> bool:
-    """Whether this process has a controlling terminal. When a terminal hangs up, the kernel first takes it from every
-    process of the session, then sends SIGHUP. Opening the terminal then fails (ENXIO; EIO on some systems)."""
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return False
-    os.close(fd)
-    return True

@@ -87,7 +87,7 @@ class Bisection(msgspec.Struct, frozen=True):
 
 
 class BisectRequest(msgspec.Struct, frozen=True):
-    """What is to be bisected."""
+    """The run to bisect, and how."""
 
     program: tuple[str, ...]
     """The words that start zot."""
@@ -200,8 +200,9 @@ class _Trials:
         """Raises `BisectError` if the first request differs from the recorded one with and without extensions."""
         common = [each for each in outcomes[0].first if each.key in self._first]
         if common:
-            shown = common[0].text.replace("\n", " ")
-            raise BisectError(f"the recording does not fit; the first request differs with and without them: {shown}")
+            raise BisectError(
+                f"the recording does not fit; the first request differs with and without them: {common[0].line}"
+            )
 
     def _judge(self, outcome: RunOutcome, kept: Names | None) -> Judged:
         check = self._request.check

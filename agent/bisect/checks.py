@@ -66,18 +66,25 @@ class MemoryCheck:
 
 
 class TextCheck:
-    """Bad if a text of the run matches a pattern."""
+    """Bad if a text of the run matches a pattern. The recorded answer does not count: it is the same in each run."""
 
-    def __init__(self, pattern: re.Pattern[str]) -> None:
+    def __init__(self, pattern: re.Pattern[str], last_text: str = "") -> None:
+        """`last_text`: the text of the last recorded reply."""
         self._pattern = pattern
+        self._last_text = last_text.strip()
         self.title = f"a text of the run matches {pattern.pattern}"
 
     def judge(self, outcome: RunOutcome) -> Judged:
+        why = "no text matches"
         for place, text in outcome.texts():
-            if found := self._pattern.search(text):
-                start = max(0, found.start() - QUOTED // 4)
-                return Judged(Verdict.BAD, f"in {place}: {text[start : start + QUOTED].strip()}")
-        return _unless_ended(outcome, "no text matches")
+            if (found := self._pattern.search(text)) is None:
+                continue
+            if text.strip() == self._last_text:
+                why = "only the recorded answer matches, which is the same in each run"
+                continue
+            start = max(0, found.start() - QUOTED // 4)
+            return Judged(Verdict.BAD, f"in {place}: {text[start : start + QUOTED].strip()}")
+        return _unless_ended(outcome, why)
 
 
 class CommandCheck:
@@ -141,7 +148,7 @@ class DifferenceCheck:
 
     def _differences(self, outcome: RunOutcome) -> dict[str, str]:
         """Texts by keys, which are the same for the same difference of two trials."""
-        found = {each.key: each.text.replace("\n", " ") for each in outcome.differences}
+        found = {each.key: each.line for each in outcome.differences}
         if outcome.ran_dry:
             found["dry"] = f"it asks for more than the {self._replies} recorded replies"
         elif outcome.requests < self._replies:

@@ -47,7 +47,7 @@ class RunOutcome(msgspec.Struct, frozen=True):
     differences: tuple[ShownDifference, ...] = ()
     """The differences of all requests, in order."""
     first: tuple[ShownDifference, ...] = ()
-    """Those of the first request."""
+    """The differences of the first request."""
     ran_dry: bool = False
     """Whether the run has asked for more replies than the recording has."""
 
@@ -70,7 +70,7 @@ class RunOutcome(msgspec.Struct, frozen=True):
 
     @property
     def complaints(self) -> list[str]:
-        """What the host says about extensions: crashes, missing verdicts, limits."""
+        """The host's notices about extensions: crashes, missing verdicts, limits."""
         told = (event for event in self.events if event.get("type") == "extension" and event.get("event") not in QUIET)
         return [f"{event.get('extension')}: {event.get('message')}" for event in told]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from supervisor.process.child import ExitStatus
 
 KEPT = 64 * 1024 * 1024
-"""Maximum of kept output of one process in bytes; the rest is dropped."""
+"""Bytes of output that are kept at least; of more output of one process, the first part is dropped."""
 STOP_S = 10.0
 """Seconds that a run has to end once it was told to, before SIGKILL."""
 SPARE_S = 5.0
@@ -155,7 +155,8 @@ class _Process:
 
 def _kept_in(buffer: bytearray) -> Callable[[bytes], None]:
     def keep(data: bytes) -> None:
-        if len(buffer) < KEPT:
-            buffer.extend(data)
+        buffer.extend(data)
+        if len(buffer) > 2 * KEPT:  # the result comes last
+            del buffer[:KEPT]
 
     return keep

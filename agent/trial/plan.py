@@ -50,6 +50,11 @@ class ShownDifference(msgspec.Struct, frozen=True):
     text: str
     """The place, the recorded value and the one of the run, for people."""
 
+    @property
+    def line(self) -> str:
+        """The text on one line."""
+        return ", ".join(part.strip() for part in self.text.splitlines())
+
 
 class SentRequest(msgspec.Struct, frozen=True, tag="request"):
     """A request to the model."""

@@ -13,7 +13,7 @@ from random import Random
 from typing import NamedTuple
 
 from benchmarks.culprit.crowd import FAMILIES, plant
-from benchmarks.culprit.recording import PROMPT, record
+from benchmarks.culprit.tape import PROMPT, record
 
 COUNT = 50
 LONGEST_S = 300.0

@@ -44,8 +44,8 @@ class Forms(Protocol):
     def with_args(self, question: JsonFrame, args: Any) -> JsonFrame:
         """A call of a tool with other arguments, of any JSON type."""
 
-    def with_name(self, question: JsonFrame, name: str) -> JsonFrame:
-        """The call of another tool, or of another command."""
+    def with_name(self, question: JsonFrame, name: str) -> JsonFrame | None:
+        """The call of another tool, or of another command; None if that is another extension's."""
 
     def with_time(self, question: JsonFrame, text: str) -> JsonFrame: ...
     def cancel(self, question: JsonFrame, capabilities: Collection[str]) -> JsonFrame | None:
@@ -227,9 +227,8 @@ class CopilotForms(_JsonRpcForms):
     def with_args(self, question: JsonFrame, args: Any) -> JsonFrame:
         return self._with_data(question, arguments=args)
 
-    def with_name(self, question: JsonFrame, name: str) -> JsonFrame:
-        is_tool = "toolName" in self._data(question)
-        return self._with_data(question, **({"toolName": name} if is_tool else {"commandName": name}))
+    def with_name(self, question: JsonFrame, name: str) -> JsonFrame | None:  # noqa: ARG002
+        return None
 
     def with_time(self, question: JsonFrame, text: str) -> JsonFrame:
         changed = copy.deepcopy(question)

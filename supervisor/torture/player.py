@@ -146,12 +146,14 @@ class Player:
         return self.answers[question.key]
 
     def awaits(self, questions: Sequence[Question], after: str) -> Steps:
-        """Waits for an answer to each. `after` says what was done: "after it was split"."""
-        is_done = lambda: not self.is_running or all(map(self.count, questions))  # noqa: E731
-        yield Wait(is_done, self.answer_s)
-        missing = sum(not self.count(question) for question in questions)
-        if not missing:
-            return
+        """Waits for an answer to each, as long as there is one within `answer_s`. `after` says what was done: "after it
+        was split"."""
+        missing = len(questions) + 1
+        while (left := sum(not self.count(question) for question in questions)) < missing:
+            missing = left
+            if not missing:
+                return
+            yield Wait(lambda: not self.is_running or all(map(self.count, questions)), self.answer_s)
         which = f"{missing} of {counted(len(questions), 'call')}" if len(questions) > 1 else "the call"
         if not self.is_running:
             raise NotHeldError(f"it ended {after} ({self.how_it_ended})")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.bisect.bisect import BisectError, BisectRequest, Finding, bisect
 from agent.bisect.checks import CommandCheck, DifferenceCheck, MemoryCheck, TextCheck, TimeCheck
-from agent.bisect.recording import read_last_reply
+from agent.bisect.last_reply import read_last_reply
 from agent.bisect.trial_process import TrialProcesses
 from agent.cassette.errors import CassetteError
 from cli.ext.culprit.replayed_command import read_command
@@ -91,13 +91,13 @@ def _check(arguments: BisectArguments, command: ReplayedCommand) -> Check:
         return TimeCheck(arguments.max_s)
     if arguments.max_rss is not None:
         return MemoryCheck(arguments.max_rss)
-    if arguments.check_text is not None:
-        try:
-            return TextCheck(re.compile(arguments.check_text))
-        except re.error as error:
-            raise UnableError(f"--check-text: no regular expression: {error}", Status.USAGE) from None
     try:
-        return DifferenceCheck(*read_last_reply(command.recording, command.cwd or os.getcwd()))
+        replies, last_text = read_last_reply(command.recording, command.cwd or os.getcwd())
+        if arguments.check_text is None:
+            return DifferenceCheck(replies, last_text)
+        return TextCheck(re.compile(arguments.check_text), last_text)
+    except re.error as error:
+        raise UnableError(f"--check-text: no regular expression: {error}", Status.USAGE) from None
     except CassetteError as error:
         raise UnableError(str(error), Status.USAGE) from None
 
@@ -136,9 +136,10 @@ def _lines(found: Bisection, check: Check) -> list[str]:
 
 def _found(found: Bisection, check: Check) -> list[str]:
     names, decisive = found.culprits, found.decisive
-    rest = counted(len(found.extensions) - len(names), "other extension")
+    others = len(found.extensions) - len(names)
     if len(names) == 1:
-        head = f"{names[0]} makes the run go bad, alone and without the {rest}."
+        without = f", alone and without the {counted(others, 'other extension')}" if others else ""
+        head = f"{names[0]} makes the run go bad{without}."
     else:
         head = f"{join_names(names, SHOWN)} make the run go bad together; each of them alone does not."
     lines = [head, f"Check: {check.title}.", f"Seen: {decisive.why}."]
@@ -193,7 +194,7 @@ class _Progress(_Silence):
     """Shows each trial as a line on stderr, and the present run as the last line."""
 
     def begins(self, kept: int, total: int, run: int) -> None:
-        part = f"{kept} of {counted(total, 'extension')}" if total else "all extensions"
+        part = f"{kept or 'none'} of {counted(total, 'extension')}" if total else "all extensions"
         self._put(f"{ERASE}run {run}: with {part} ...")
 
     def ended(self, trial: TrialRecord, total: int) -> None:
@@ -201,7 +202,7 @@ class _Progress(_Silence):
         kept = len(trial.extensions)
         names = f" ({', '.join(trial.extensions)})" if 0 < kept <= SHOWN < total else ""
         why = terminal_text(trial.why, 160)
-        say(f"with {kept} of {counted(total, 'extension')}{names}: {trial.verdict.value}, {why}")
+        say(f"with {kept or 'none'} of {counted(total, 'extension')}{names}: {trial.verdict.value}, {why}")
 
     def clear(self) -> None:
         self._put(ERASE)

@@ -38,7 +38,8 @@ def ext_bisect(
             "--check-text",
             metavar="RE",
             show_default=False,
-            help="Bad if the answer, a tool result, a notice or stderr matches this regular expression of Python.",
+            help="Bad if a tool result, a notice, stderr, or an answer that is not the recorded one matches this "
+            "regular expression of Python.",
         ),
     ] = None,
     max_s: Annotated[
@@ -79,7 +80,7 @@ def ext_bisect(
     that is left out give their recorded results. No session is kept. Built-in tools run again as in any replay, with
     --differs they give their recorded results; a call that was not made with all extensions is never made.
 
-    Exit status: 0 found, 1 not found: it is never bad, always bad, or nobody can tell, 2 the command or its recording
+    Exit status: 0 found, 1 not found: the run is never bad, always bad or unresolved, 2 the command or its recording
     cannot be used, 130 interrupted.
 
     Examples:

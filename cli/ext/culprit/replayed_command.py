@@ -20,6 +20,7 @@ REFUSED = {
     "--output-format": "leave it out: -p gives a check the answer, --json the events",
     "--record": "a replayed run is not recorded",
     "--watch": "a run that is repeated reloads nothing; leave it out",
+    **dict.fromkeys(("-o", "--output", "--summary", "--stats", "--metrics"), "each run would write it; leave it out"),
 }
 SESSION_FLAGS = ("-c", "--continue", "-r", "--resume", "--session")
 OF_SESSION = "each run would write to that session; record a run of its own without it"

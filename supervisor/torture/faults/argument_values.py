@@ -124,7 +124,10 @@ def unknown_name(trial: Trial) -> Steps:
         probe = Probe(ProbeKind.COMMAND, subject.commands[0])
     yield from trial.start()
     player = trial.player
-    asked = player.packed(trial.forms.with_name(player.question(probe=probe).frame, "zot_torture_nowhere"))
+    frame = trial.forms.with_name(player.question(probe=probe).frame, "zot_torture_nowhere")
+    if frame is None:
+        raise NotApplicableError("in its protocol a call of a tool that it does not have is for another extension")
+    asked = player.packed(frame)
     player.write(asked.data)
     yield from player.awaits([asked], "of something that it does not have")
     yield from player.works("after a call of something that it does not have")

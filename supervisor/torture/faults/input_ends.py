@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 from supervisor.torture.fault import Family, NotHeldError, Wait
@@ -68,7 +69,7 @@ def eof_in_call(trial: Trial) -> Steps:
 @INPUT_ENDS.add(
     "half-frame-then-eof",
     "half of a call, then end of input",
-    "It drops the half and ends by itself, without a crash.",
+    "It drops the half and ends by itself, without a crash; with length headers, whose readers wait, at SIGTERM.",
 )
 def half_frame_then_eof(trial: Trial) -> Steps:
     trial.needs_answers()
@@ -77,6 +78,9 @@ def half_frame_then_eof(trial: Trial) -> Steps:
     asked = player.question()
     player.write(asked.data[: trial.rng.randint(2, len(asked.data) - 3)])
     player.end_input()
+    if not trial.forms.separator:
+        yield Wait(lambda: not player.is_running, player.process.patience.ask)
+        player.signal(signal.SIGTERM)
     yield from player.ends(END_S, "after half a frame and the end of its input")
     if player.count(asked):
         raise NotHeldError("it answered a call of which it has got one half")

@@ -66,6 +66,13 @@ def test_text_is_found_wherever_the_run_shows_it(run: RunOutcome):
     assert "oops" in judged.why
 
 
+def test_the_recorded_answer_does_not_count_but_one_that_a_guard_has_changed():
+    check = TextCheck(re.compile("done"), "all done\n")
+    assert check.judge(outcome()) == (GOOD, "only the recorded answer matches, which is the same in each run")
+    assert check.judge(outcome(result={"text": "all is done"})).verdict is BAD
+    assert check.judge(outcome(stderr="done")).verdict is BAD
+
+
 def test_text_that_is_missing_from_a_whole_run_is_good():
     check = TextCheck(re.compile("oops"))
     assert [check.judge(run).verdict for run in (outcome(), ENDED, DRY)] == [GOOD, UNRESOLVED, UNRESOLVED]

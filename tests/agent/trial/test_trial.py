@@ -136,6 +136,7 @@ def test_a_trial_keeps_no_session_and_its_children_are_no_trials(trial: TrialRun
     outcome = trial(bash(zot, "echo [$ZOT_TRIAL]"))
     assert "\n[]\n" in outcome.tool_texts()[0]
     assert zot.session_files() == []
+    assert not (zot.home / "runs").exists()
 
 
 def test_deadlines_are_parts_of_the_time_that_the_trial_has(trial: TrialRun, zot: Zot):

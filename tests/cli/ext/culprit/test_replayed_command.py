@@ -48,6 +48,7 @@ def test_a_module_is_a_program_and_values_may_be_joined(tape: str):
         ("zot -p --host 1 --replay TAPE go", "--host"),
         ("zot -p -c --replay TAPE go", "-c: each run would write to that session"),
         ("zot -p --resume=x --replay TAPE go", "--resume: each run"),
+        ("zot -p -o answer.txt --replay TAPE go", "-o: each run would write it"),
         ("zot --output-format json --replay TAPE go", "--output-format"),
     ],
 )
