@@ -182,15 +182,10 @@ class Host:
             self.supervisor.expect_person()
         if stats_file is not None or metrics_file is not None:
             self._stats_file = self.supervisor.write_stats(
-                kind,
-                version,
-                self.cwd,
-                stats_file=stats_file,
-                metrics_file=metrics_file,
-                stats_interval_s=stats_interval_s,
-                openmetrics=openmetrics,
+                kind, version, self.cwd, stats_file=stats_file, metrics_file=metrics_file,
+                stats_interval_s=stats_interval_s, openmetrics=openmetrics,
                 on_error=lambda text: self._tell_once("stats", text, "error"),
-            )
+            )  # fmt: skip
         self._trace = trace
         name_profiles(self.supervisor.stall_profiles, self.home, trace, always=profile_on_stall)
         if trace is not None:
