@@ -38,9 +38,14 @@ if TYPE_CHECKING:
     from agent.providers.user_models import KnownModels
     from agent.sessions.choice import OpenedSession
     from agent.transcript import Image
+    from agent.trial.trial import Trial
     from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
     from wire.reasoning_levels import Reasoning
+
+
+TRIAL = "ZOT_TRIAL"
+"""The variable `agent.trial.plan.VARIABLE`, which makes a run a trial of `zot ext bisect`."""
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -60,12 +65,19 @@ def prepare(
     """Returns the options of the run and a function that makes its provider: without a cassette by `make`, which gets
     the access; by default it has a model worker of its own. `ask` gets the working folder and `$ZOT_HOME`, and returns
     the user's consent to extensions of the project; by default it is that of the request. Raises `UsageError`."""
+    trial = _trial() if TRIAL in os.environ else None
+    if trial is not None:
+        # Many trials are no history, and the extensions of a host cannot be left out.
+        wait = trial.extension_wait(request.extension_wait)
+        request = msgspec.structs.replace(request, keep_session=False, trace=False, host=None, extension_wait=wait)
     cwd, home = checked_folder(request), request.home or zot_home()
     check(request, cwd, home)
     config = _config(home)
+    if trial is not None:
+        config = msgspec.structs.replace(config, host=None)
     session = _session(request, home, cwd)
     try:
-        return _prepare(request, cwd, home, config, session, make, ask)
+        return _prepare(request, cwd, home, config, session, make, ask, trial)
     except BaseException:
         if session is not None:
             session.file.close()
@@ -80,6 +92,7 @@ def _prepare(
     session: OpenedSession | None,
     make: MakeProvider | None,
     ask: Callable[[str, Path], Consent] | None,
+    trial: Trial | None,
 ) -> Prepared:
     known = _known_models(home)
     catalogue.use(known.models if known is not None else ())
@@ -102,7 +115,7 @@ def _prepare(
     places = _places(named, cwd, home)
     model = request.model or ""
     if request.replay is not None:
-        player = _player(request.replay, cwd, places)
+        player = _player(request.replay, cwd, places, trial)
         model = model or player.model or catalogue.DEFAULT_MODEL
     if (refused := unpriced_refusal(model, Budget(request.max_cost_usd, request.max_tokens))) is not None:
         raise UsageError(refused)
@@ -123,7 +136,9 @@ def _prepare(
         "limits": config.limits,
         "config": config,
         "remarks": (*remarks, *scaled, *skills.remarks, *context.notices),
-        "discovery": discovery,
+        # Skills of an extension that is left out stay: they are files, and requests must not differ for that reason.
+        "discovery": discovery if trial is None else trial.cut(discovery),
+        "trial": trial,
         "consent": consent,
         "stats_file": None if request.stats is None else Path(request.stats).absolute(),
         "metrics_file": None if request.metrics is None else Path(request.metrics).absolute(),
@@ -270,8 +285,19 @@ def _session(request: RunRequest, home: Path, cwd: str) -> OpenedSession | None:
         raise UsageError(str(error)) from None
 
 
-def _player(path: str, cwd: str, places: dict[str, str]) -> CassettePlayer:
+def _trial() -> Trial:
+    from agent.trial.trial import Trial, TrialError  # other runs do not load it
+
     try:
+        return Trial.take()
+    except TrialError as error:
+        raise UsageError(str(error)) from None
+
+
+def _player(path: str, cwd: str, places: dict[str, str], trial: Trial | None) -> CassettePlayer:
+    try:
+        if trial is not None:
+            return trial.player(path, cwd, places)
         return CassettePlayer.load(path, cwd=cwd, places=places, explain=local_additions)
     except CassetteError as error:
         raise UsageError(f"--replay: {error}") from None

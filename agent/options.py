@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from agent.answers.schema import AnswerSchema
     from agent.skills.skill import Skill
+    from agent.trial.trial import Trial
     from supervisor.discovery.discover import Discovery
 
 
@@ -29,6 +30,8 @@ class RunRequest(RunFlags, frozen=True, kw_only=True):
     """Whether a long conversation is compacted before its next request. None: yes, but not with `replay`."""
     batch_trace: str | None = None
     """The trace of the batch of which this is a run."""
+    batch_alerts: str | None = None
+    """The pipe for the events of a run of a batch."""
     is_host_of_batch: bool = False
     """Whether `host` is the one that a batch has started for its runs."""
     keep_session: bool = True
@@ -74,6 +77,8 @@ class Options(RunRequest, frozen=True, kw_only=True):
     metrics_file: Path | None = None
     keeper: Keeper | None = None
     """With a run of a batch: the batch, which ends what the run may leave."""
+    trial: Trial | None = None
+    """The trial of `zot ext bisect` that this run is; None for all other runs."""
 
 
 LEAST_S = 1.0

@@ -55,6 +55,8 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     """Deny if a guard gives no verdict (crash, timeout)."""
     allow_asked: bool = False
     """Allow if a guard wants a person to decide. Default: refuse, since no person is asked."""
+    profile_on_stall: bool = False
+    """Profile each extension that hangs for two seconds before it is ended."""
     stream_before_guards: bool = False
     """Print text before guards of messages have seen it, as zot does."""
     user_skills: bool = False
@@ -116,6 +118,7 @@ FIELDS = {
     "watch": "watch",
     "strict_guards": "strict_guards",
     "allow_asked": "allow_asked",
+    "profile_on_stall": "profile_on_stall",
     "stream_before_guards": "stream_before_guards",
     "with_skills": "user_skills",
     "no_skill": "skills",

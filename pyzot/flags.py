@@ -61,6 +61,8 @@ if TYPE_CHECKING:
         """Deny if a guard gives no verdict (crash, timeout)."""
         allow_asked: bool
         """Allow if a guard wants a person to decide. Default: refuse, since no person is asked."""
+        profile_on_stall: bool
+        """Profile each extension that hangs for two seconds before it is ended."""
         stream_before_guards: bool
         """Print text before guards of messages have seen it, as zot does."""
         with_skills: bool
@@ -151,6 +153,8 @@ if TYPE_CHECKING:
         """Deny if a guard gives no verdict (crash, timeout)."""
         allow_asked: bool
         """Allow if a guard wants a person to decide. Default: refuse, since no person is asked."""
+        profile_on_stall: bool
+        """Profile each extension that hangs for two seconds before it is ended."""
         with_skills: bool
         """Offer the user's and the project's skills too."""
         no_skill: bool
@@ -214,6 +218,7 @@ RUN = {
     "watch": SWITCH,
     "strict_guards": SWITCH,
     "allow_asked": SWITCH,
+    "profile_on_stall": SWITCH,
     "stream_before_guards": SWITCH,
     "with_skills": SWITCH,
     "no_skill": SWITCH,
@@ -258,6 +263,7 @@ BATCH = {
     "copilot": SWITCH,
     "strict_guards": SWITCH,
     "allow_asked": SWITCH,
+    "profile_on_stall": SWITCH,
     "with_skills": SWITCH,
     "no_skill": SWITCH,
     "no_context_files": SWITCH,

@@ -25,6 +25,7 @@ from supervisor.monitoring import stats
 from supervisor.monitoring.sampler import Sampler
 from supervisor.monitoring.sharing_figures import Sharing
 from supervisor.preload import preload
+from supervisor.profile.stall_profiles import StallProfiles
 from supervisor.registry.checkers import Checkers
 from wire.stats import Stats
 from wire.suggestions import UnknownNameError
@@ -108,10 +109,10 @@ class Supervisor:
         self._env: Environment = {}
         self.data_folder: Path | None = None
         """The folder that contains the data folders of all extensions."""
-        self._started = (loop.clock(), time.time())
+        self._started, self.stall_profiles = (loop.clock(), time.time()), StallProfiles(loop, self._processes.marks)
         self._context = HostContext(
-            loop, host, logs, self._processes.table, self._processes.tracker, limits=limits, is_strict=strict_guards,
-            lets_asked_pass=allow_asked, registrations=registrations_folder,
+            loop, host, logs, self._processes.table, self.stall_profiles, self._processes.tracker, limits=limits,
+            is_strict=strict_guards, lets_asked_pass=allow_asked, registrations=registrations_folder,
         )  # fmt: skip
         self.restarts = self._context.restarts
         self.guards = Guards(loop, self.extensions)
@@ -158,8 +159,7 @@ class Supervisor:
         """Starts all extensions at the same time and returns; `settle` waits for them. `env` is the environment of all,
         or a function that returns that of each. `data` contains their data folders (default: each uses its own)."""
         found = list(found)
-        self._env = env
-        self.data_folder = data
+        self._env, self.data_folder = env, data
         self.prepare()
         self.provide_for(sum(each.manifest.workers for each in found))
         for each in found:
@@ -213,10 +213,9 @@ class Supervisor:
 
     def find(self, name: str) -> Extension:
         """Returns the extension of this name. Raises `UnknownNameError`."""
-        by_name = {extension.name: extension for extension in self.extensions}
-        if name not in by_name:
-            raise UnknownNameError("extension", name, by_name)
-        return by_name[name]
+        if (found := next((extension for extension in self.extensions if extension.name == name), None)) is None:
+            raise UnknownNameError("extension", name, [extension.name for extension in self.extensions])
+        return found
 
     def restart(self, name: str) -> None:
         """Stops an extension gracefully and starts it again, whatever its state. Raises `UnknownNameError`."""
@@ -387,7 +386,8 @@ class Supervisor:
                     waited = self.loop.clock() - each.started_at
                     self._on_notice(each, "failed", f"said no hello in the {waited:.1f} s of the run; stopped with it")
         finally:
-            self._stop_all([*others, *self._checkers.stoppables()], at_once=at_once)
+            others = [*others, *self._checkers.stoppables(), *self.stall_profiles.stoppables()]
+            self._stop_all(others, at_once=at_once)
 
     def _stop_all(self, others: Iterable[Stoppable], *, at_once: bool) -> None:
         left = {worker: known for extension in self.extensions for worker, known in extension.retire().items()}

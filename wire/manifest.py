@@ -175,6 +175,9 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     restarted."""
     dump_on_stall: bool = False
     """Whether it gets SIGQUIT before it is ended for hanging, to write a stack trace to stderr (`faulthandler`)."""
+    profile_on_stall: bool = False
+    """Whether its process is profiled for two seconds before it is ended for hanging: Node, or Python with
+    `pip install 'pyzot[profile]'`. The file is kept beside the trace of the run."""
 
     data: tuple[str, ...] = ()
     """Files that it writes in its own folder: the user's trust does not cover them, and an update keeps them. Each is a

@@ -267,6 +267,8 @@ class Trace(msgspec.Struct, frozen=True, tag_field="type", tag="trace", kw_only=
 
     id: str
     """The name of its file: the start in UTC and the pid, `20261128-191102-4711`."""
+    pid: int
+    """The process that runs it holds a shared lock on the file while it lives."""
     time: float
     """The start of the run, in seconds since the epoch."""
     kind: HostKind
@@ -280,12 +282,6 @@ class Trace(msgspec.Struct, frozen=True, tag_field="type", tag="trace", kw_only=
     model: str = ""
     folder: str = ""
     """The folder of a batch."""
-    pid: int = 0
-    started: float = 0.0
-    """The start of the process as the kernel counts it. With the next three it tells whether the process still runs."""
-    boot: str = ""
-    namespace: str = ""
-    node: str = ""
     format: int = 1
     """The version of this format."""
 

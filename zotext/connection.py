@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import threading
+import time
 
 from .errors import print_line
 
@@ -70,6 +71,22 @@ class Connection:
                     if error.errno not in (errno.EPIPE, errno.ECONNRESET):
                         print_line(f"the host cannot be written to: {error}")
                     self.wake()
+
+    def send_within(self, frame: dict[str, Any], seconds: float) -> None:
+        """Sends a short frame, or drops it if the host does not read within this time: a thread of a handler may be
+        stuck in a write, which no signal ends."""
+        line = encode(frame)
+        deadline = time.monotonic() + seconds
+        if not self._lock.acquire(timeout=seconds):
+            return
+        try:
+            left = max(0.0, deadline - time.monotonic())
+            if not self._gone and select.select([], [self._writing], [], left)[1]:
+                os.write(self._writing, line)  # a writable pipe takes a short line at once
+        except OSError:
+            self._gone = True
+        finally:
+            self._lock.release()
 
     def wake(self) -> None:
         try:

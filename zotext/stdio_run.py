@@ -27,6 +27,9 @@ ENDING = (signal.SIGTERM, signal.SIGINT)
 LAST_S = 0.5
 """Seconds for the handlers of `on_shutdown`, after the wait for running handlers."""
 
+ACK_S = 0.2
+"""Seconds for the last frame, if the host does not read."""
+
 
 class End(Enum):
     """Why the run ends, and the seconds that running calls may still take. A host waits 2 s after its `shutdown` and 1
@@ -64,7 +67,7 @@ def run(
     server.cancel_all("shutdown")
     done = server.run_shutdown_handlers(time.monotonic() + LAST_S) and done
     if end is End.SHUTDOWN:
-        connection.send({"type": "shutdown_ack"})
+        connection.send_within({"type": "shutdown_ack"}, ACK_S)
     _flush()
     if not done or _others_run():
         os._exit(0)

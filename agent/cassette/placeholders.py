@@ -38,6 +38,7 @@ PATH_LENGTH = 4096
 PATH_PARTS = 64
 """Maximum of names in the path of a log."""
 _LOG_NAME = re.compile(r"log\d+")
+_LOG_PLACEHOLDER = re.compile(r"\{\{log(\d{1,9})\}\}")
 _NOT_IN_A_PATH = frozenset(" \t\r\n\"'\\")
 _DATE = re.compile(r"^(Current date: )\d{4}-\d{2}-\d{2}$", re.MULTILINE)
 _TOOK = re.compile(r"\bTook (?:\d+(?:\.\d+)?s|\d+m\d+s|\d+h\d+m)(?!\w)")
@@ -107,6 +108,12 @@ class PlaceholderNames:
     def played(self, reply: Iterable[Mapping[str, Any]]) -> list[Json]:
         """The lines of a recorded reply with the values of this machine."""
         return [self._line(line, self._decode, self._decode_json) for line in reply]
+
+    def restored(self, text: str) -> str:
+        """A text of a recorded request with the values of this machine. A duration becomes 0 s, and each log gets the
+        path of a file that does not exist, so that the same request gets the same placeholders again."""
+        text = self._decode(text).replace("Took {{time}}", "Took 0.0s")
+        return _LOG_PLACEHOLDER.sub(lambda match: f"/recorded/zot-bash-{int(match[1]):x}.log", text)
 
     def _encode_value(self, value: Any) -> Any:
         if isinstance(value, str):

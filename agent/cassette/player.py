@@ -20,6 +20,7 @@ from wire.text import counted
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Self
 
 Json = dict[str, Any]
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class CassettePlayer:
         home: str | None = None,
         places: Mapping[str, str] | None = None,
         explain: Explain | None = None,
-    ) -> CassettePlayer:
+    ) -> Self:
         """Reads and checks a whole cassette. `explain` gets a recorded request and a different one, and returns the
         cause and the remedy; "" if unknown. Raises CassetteError, which names the file and the line."""
         file = Path(path)
@@ -76,6 +77,15 @@ class CassettePlayer:
     def model(self) -> str | None:
         """The model of the first recorded request; None in a cassette without requests."""
         return self._exchanges[0]["request"].get("model") if self._exchanges else None
+
+    @property
+    def last_text(self) -> str:
+        """The text of the last recorded reply, with the working folder of this run; "" without a text."""
+        if not self._exchanges:
+            return ""
+        names = PlaceholderNames.of({}, cwd=self._cwd, home=self._home, places=self._places)
+        blocks = names.played(self._exchanges[-1]["reply"])[-1].get("content") or ()
+        return "\n".join(block["text"] for block in blocks if block.get("type") == "text")
 
     @property
     def remaining(self) -> int:
@@ -93,13 +103,20 @@ class CassettePlayer:
             raise CassetteError(f"cassette {self._path} ends after {recorded}, but the run continues; {self._advice}")
         names = PlaceholderNames.of(params, cwd=self._cwd, home=self._home, places=self._places)
         exchange = self._exchanges[self._played]
-        both = _comparison_form(exchange["request"]), _comparison_form(names.request(params))
-        found = list(islice(differences(*both), SHOWN_DIFFERENCES + 1))
-        if found:
-            why = self._explain(*both) if self._explain is not None else ""
-            raise CassetteMismatch(self._mismatch(why or self._advice, [str(difference) for difference in found]))
+        self._compare(_comparison_form(exchange["request"]), _comparison_form(names.request(params)))
         self._played += 1
+        self._on_played(names)
         return names.played(exchange["reply"])
+
+    def _compare(self, recorded: Json, asked: Json) -> None:
+        """Raises CassetteMismatch if the requests differ."""
+        found = list(islice(differences(recorded, asked), SHOWN_DIFFERENCES + 1))
+        if found:
+            why = self._explain(recorded, asked) if self._explain is not None else ""
+            raise CassetteMismatch(self._mismatch(why or self._advice, [str(difference) for difference in found]))
+
+    def _on_played(self, names: PlaceholderNames) -> None:
+        """Called when an exchange is played, before its reply is returned. Does nothing here."""
 
     @property
     def _advice(self) -> str:

@@ -126,14 +126,10 @@ class Engine:
         if (extension_tools := starting.extension_tools(options, self.supervisor, self.reloader)) is not None:
             self.host_calls.on_reload = extension_tools.reload_for
         self.toolbox = Toolbox(
-            loop,
-            self.supervisor,
-            cwd=options.cwd,
-            enabled=options.tools,
-            skills=options.offered_skills,
-            extension_tools=extension_tools,
+            loop, self.supervisor, cwd=options.cwd, enabled=options.tools, skills=options.offered_skills,
+            extension_tools=extension_tools, trial=options.trial,
             on_progress=lambda call_id, text: event_writer.post_progress(events.ToolProgress(call_id, text)),
-        )
+        )  # fmt: skip
         self.client_calls = ClientCalls(loop, self.supervisor, self.toolbox, event_writer)
         self.supervisor.calls_by_extensions.own = self.client_calls.tools
 

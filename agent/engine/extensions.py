@@ -207,7 +207,7 @@ def start_extensions(
     discovery, options = findings.discovery, findings.options
     unloaded = _tell_of_skipped(discovery, notices)
     supervisor.skipped = discovery.skipped
-    if discovery.found:
+    if discovery.found and options.trial is None:
         from supervisor.discovery.withheld_secrets import report_new  # a run without extensions does not load it
 
         own = (each for each in discovery.found if each.link is None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agent.options import RunRequest
 from agent.run_flags import RunFlags
 from supervisor.traces.kept_flags import kept_flags
-from supervisor.traces.trace_file import TraceFile, trace_header
+from supervisor.traces.trace_file import TraceFile, name_profiles, trace_header
 from wire import stats
 from wire.exit_codes import Status
 
@@ -28,7 +28,9 @@ FIELDS = tuple(name for name in RunFlags.__struct_fields__ if name not in ("cwd"
 
 def open_trace(options: Options, engine: Engine, version: str, say: Callable[[str], None]) -> TraceFile | None:
     """Begins the trace of a run; None if it is to have none. A run of a batch adds its falls to that of the batch."""
+    profiles = engine.supervisor.stall_profiles
     if not options.trace:
+        name_profiles(profiles, options.home, None, always=options.profile_on_stall)
         return None
     header, path = None, None
     if options.batch_trace is not None:
@@ -41,6 +43,7 @@ def open_trace(options: Options, engine: Engine, version: str, say: Callable[[st
         )  # fmt: skip
     trace = TraceFile(options.home, options.config.runs.keep, say, header, path)
     trace.begin()
+    name_profiles(profiles, options.home, trace, always=options.profile_on_stall)
     engine.supervisor.on_fall.append(trace.fell)
     trace.figures = lambda: engine.supervisor.snapshot("run", version, options.cwd)
     return trace

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agent.skills.skill import Skill
     from agent.tools.extension_tools.tools import ExtensionTools
     from agent.transcript import ToolCall
+    from agent.trial.trial import Trial
     from supervisor.calls.request_in_flight import Cancellable
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop
@@ -59,6 +60,7 @@ class Toolbox:
         enabled: Collection[str],
         skills: Sequence[Skill] = (),
         extension_tools: ExtensionTools | None = None,
+        trial: Trial | None = None,
         on_progress: Callable[[str, str], None],
     ) -> None:
         self.on_begin: Callable[[str, str], Callable[[ToolResult], None]] | None = None
@@ -80,6 +82,7 @@ class Toolbox:
         """The names of the tools that no extension has."""
         self.prompt_end = ""
         """Why a guard of errors wants the prompt to end after a call that an extension has made; "" if none does."""
+        self._trial = None if trial is None else trial.tools
         self._on_progress = on_progress
         self._files = FileTools(loop, cwd)
         self._commands: list[ShellCommand] = []
@@ -104,7 +107,9 @@ class Toolbox:
 
     def knows(self, name: str) -> bool:
         """Whether the tool exists or existed: its extension may have ended since the tool was offered."""
-        return name in self.built_in or name in self._registered.tools() or self._registered.owner_of(name) is not None
+        if name in self.built_in or name in self._registered.tools() or self._registered.owner_of(name) is not None:
+            return True
+        return self._trial is not None and self._trial.stands_for(name)
 
     def is_hidden(self, name: str) -> bool:
         """Whether the model is not offered the tool: it is deferred, and no result has activated it."""
@@ -182,7 +187,9 @@ class Toolbox:
         name = call.name
         progressed = on_progress or partial(self._on_progress, call.id)
         ended = done if self.on_begin is None else _both(self.on_begin(name, self.extension_of(name)), done)
-        if name in self.built_in:
+        if self._trial is not None and (given := self._given(call, args)) is not None:
+            ended(given)
+        elif name in self.built_in:
             if name in FILE_TOOLS:
                 return self._begin_file_tool(call, args, ended)
             if name in self._of_extension_tools:
@@ -213,6 +220,14 @@ class Toolbox:
             why = owner.failure or "it no longer has this tool"
             ended(error_result(call.id, f"extension {owner.name}/{name} failed: {why}", Failure.DIED))
         return ENDED
+
+    def _given(self, call: ToolCall, args: bytes) -> ToolResult | None:
+        """The result that a trial gives a call in place of making it; None if the call is made."""
+        assert self._trial is not None
+        if call.name in BUILT_IN:
+            return self._trial.instead_of(call, args, is_built_in=True)
+        stands = call.name not in self.built_in and call.name not in self._registered.tools()
+        return self._trial.instead_of(call, args, is_built_in=False) if stands else None
 
     def stoppables(self) -> Sequence[Stoppable]:
         """The file worker and every shell command, also ended ones: these may have left background processes."""

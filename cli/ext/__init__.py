@@ -25,7 +25,7 @@ class ExtGroup(LazyGroup):
             "cli.ext.manage.install", "cli.ext.manage.list", "cli.ext.manage.info", "cli.ext.manage.update",
             "cli.ext.manage.presence", "cli.ext.manage.trust",
         )),
-        ("Find out which extension did it", ("cli.runs.commands",)),
+        ("Find out which extension did it", ("cli.runs.commands", "cli.ext.culprit.commands")),
         ("Look at running extensions", ("cli.ext.live.reload", "cli.ext.live.commands")),
     )  # fmt: skip
 

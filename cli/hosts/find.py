@@ -80,6 +80,18 @@ def host_with(name: str, pid: int | None) -> tuple[ControlClient | None, list[Su
     return chosen, found
 
 
+def host_of(name: str, pid: int | None) -> ControlClient:
+    """Connects to the host `pid`; without a pid to the only host with this extension. Raises `ControlError`, and
+    `CommandLineError` for an unknown name or if several hosts have the extension."""
+    chosen, found = host_with(name, pid)
+    if chosen is not None:
+        return chosen
+    if not found:
+        raise ControlError(NONE_RUNS)
+    known = sorted({extension for host in found if host.info is not None for extension in host.info.extensions})
+    raise CommandLineError(no_such("extension", name, known))
+
+
 def _connect_to(pid: int) -> ControlClient:
     for endpoint in endpoints(runtime_dirs()):
         if endpoint.pid == pid:

@@ -88,6 +88,7 @@ def make_host(flags: Mapping[str, Any], kind: HostKind = "host") -> Host:
             home=Path(home),
             strict_guards=flags["strict_guards"],
             allow_asked=flags["allow_asked"],
+            profile_on_stall=flags["profile_on_stall"],
             stats_file=None if flags["stats"] is None else Path(flags["stats"]).absolute(),
             metrics_file=None if flags["metrics"] is None else Path(flags["metrics"]).absolute(),
             stats_interval_s=flags["stats_interval"],

@@ -26,15 +26,21 @@ SESSIONS_SHOWN = 5
 LABEL = 12
 
 
-def status_lines(reply: StatusReply, now: float) -> list[str]:
-    """The lines about an extension of a running host. `now` is in seconds since the epoch."""
+def status_lines(reply: StatusReply, now: float, profile: str = "") -> list[str]:
+    """The lines about an extension of a running host. `now` is in seconds since the epoch, `profile` the file of its
+    newest profile."""
     status = reply.status
     who = f"{one_line(status.name, 200)} {one_line(status.version or '', 60)}".rstrip()
     up = number_format.duration(now - status.since)
     lines = [f"{who}: {status.state} for {up}, in {KINDS[reply.kind]} {reply.pid}"]
     for label, text in _facts(status, reply.pid):
         lines.append(f"{label:<{LABEL}}{one_line(text, 2000)}")
-    return lines
+    return [*lines, *profile_lines(profile)]
+
+
+def profile_lines(file: str) -> list[str]:
+    """The line about the newest profile; none without one."""
+    return [f"{'profile':<{LABEL}}{one_line(file, 4096)}"] if file else []
 
 
 def _facts(status: ExtensionStatus, host: int) -> Iterator[tuple[str, str]]:

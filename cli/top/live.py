@@ -20,7 +20,9 @@ from cli.top.keyboard import SEQUENCE_S, Keys, Unbuffered
 from cli.top.model import LOG_LINES, Histories, Mode, press
 from cli.top.screen import NOTHING_KNOWN, SelectedExtension, page_height, screen, table_rows
 from supervisor.control.client import ControlError, GoneError
+from supervisor.home.zot_home import zot_home
 from supervisor.loop.loop import Loop
+from supervisor.traces.places import newest_profile
 from wire import control
 from wire.exit_codes import Status
 from wire.stats import Stats
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cli.top.model import TopView
+    from cli.top.profile_key import TopProfiling
     from supervisor.control.client import ControlClient
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -55,6 +58,7 @@ class LiveTop:
         self._console = Console(highlight=False)
         self._ascii = "utf" not in self._console.encoding.lower()
         self._live: Live | None = None
+        self._profiling: TopProfiling | None = None
 
     def run(self) -> int:
         """Returns the exit status: 0 after `q` or when the host has ended, 130 after a signal."""
@@ -71,6 +75,8 @@ class LiveTop:
                     self._loop.run_until(lambda: self._status is not None)
                 finally:
                     self._hide()
+                    if self._profiling is not None:
+                        self._profiling.stop()
         finally:
             self._loop.close()
         if self._last_words:
@@ -165,6 +171,9 @@ class LiveTop:
         if self._view.restart:
             self._restart(self._view.restart)
             self._view = replace(self._view, restart="")
+        if self._view.profile:
+            self._profile(self._view.profile)
+            self._view = replace(self._view, profile="")
         if self._view.selected != before.selected or Mode.TABLE in (self._view.mode, before.mode):
             self._about = NOTHING_KNOWN
         if (self._view.mode, self._view.selected) != (before.mode, before.selected):
@@ -177,6 +186,18 @@ class LiveTop:
         request = control.RestartExtension(self._client.next_id(), name)
         self._restarting[request.id] = name
         self._send(request)
+
+    def _profile(self, name: str) -> None:
+        from cli.top.profile_key import TopProfiling  # with this key only
+
+        if self._profiling is None:
+            self._profiling = TopProfiling(self._loop, self._say)
+        if self._stats is not None:
+            self._profiling.begin(name, self._stats)
+
+    def _say(self, text: str) -> None:
+        self._said = text
+        self._draw()
 
     def _ask_about_one(self) -> None:
         """Asks for the status of the selected extension if the screen shows it. The reply comes among the others."""
@@ -195,7 +216,9 @@ class LiveTop:
                 log = [with_time(line) for line in last_timed_lines(Path(reply.status.log), LOG_LINES)]
             except OSError as error:
                 log = [f"the log cannot be read: {error.strerror}"]
-            self._about = SelectedExtension(status_lines(reply, time.time()), log)
+            self._about = SelectedExtension(
+                status_lines(reply, time.time(), newest_profile(zot_home(), reply.status.name)), log
+            )
 
     def _take_error(self, reply: control.ErrorReply) -> None:
         """Shows why a request was refused: a reload may have removed the extension."""

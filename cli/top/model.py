@@ -205,6 +205,8 @@ class TopView:
     """Number of log lines below the screen."""
     restart: str = ""
     """The extension that the user has just confirmed to restart; the caller restarts it and clears the name."""
+    profile: str = ""
+    """The extension that the user wants profiled; the caller begins that and clears the name."""
 
     def within(self, rows: Sequence[TopRow], page: int) -> TopView:
         """The view with a row selected, if there is one, and scrolled so that the selected row is on the page and the
@@ -286,6 +288,7 @@ _OF_ONE: dict[str, Callable[[TopView], TopView]] = {
     "r": lambda view: replace(view, mode=Mode.CONFIRM, back=view.mode),
     "l": lambda view: replace(view, mode=Mode.LOGS, lines_back=0),
     "enter": lambda view: replace(view, mode=Mode.DETAILS),
+    "P": lambda view: replace(view, profile=view.selected),
 }
 _ELSEWHERE: dict[str, Callable[[TopView], TopView]] = {
     **_OF_ONE,

@@ -40,7 +40,7 @@ QUESTION = "restart {}? y yes, any other key no"
 HELP = (
     ("Enter", "details of the selected extension; Esc or q: back"),
     ("l", "the last lines of its log"),
-    ("r", "restart it, after y"),
+    ("r  P", "restart it, after y; profile it for 10 s"),
     ("u", "unfold or fold the runs that use it (▸); ~ is a share of it, not measured"),
     ("s  S  ← →", "sort by the next or the previous column"),
     ("R", "reverse the order"),

@@ -14,6 +14,7 @@ TOOL = {
     "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
     "annotations": {"readOnlyHint": True},
 }
+NO_SUCH_METHOD, INVALID_PARAMS = -32601, -32602  # of JSON-RPC
 
 
 def outline(path):
@@ -26,7 +27,7 @@ def outline(path):
 def called(path):
     try:
         return {"content": [{"type": "text", "text": outline(path)}]}
-    except (OSError, ValueError, SyntaxError) as error:
+    except (OSError, ValueError, TypeError, SyntaxError, RecursionError) as error:
         return {"content": [{"type": "text", "text": str(error)}], "isError": True}
 
 
@@ -37,12 +38,30 @@ def answer(method, params):
     if method == "tools/list":
         return {"tools": [TOOL]}
     if method == "tools/call":
-        return called(**params["arguments"])
-    return {}
+        return called(params["arguments"]["path"])
+    if method == "ping":
+        return {}
+    raise LookupError(f"no such method: {method}")
 
 
-for line in sys.stdin:
-    message = json.loads(line)
-    if "id" in message:
-        result = answer(message["method"], message.get("params"))
-        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+def reply(message):
+    """The answer to a request; None for a notification, which has no id, and for an answer, which has no method."""
+    if not isinstance(message, dict) or "id" not in message or "method" not in message:
+        return None
+    reply = {"jsonrpc": "2.0", "id": message["id"]}
+    try:
+        return reply | {"result": answer(message["method"], message.get("params"))}
+    except (KeyError, TypeError) as error:
+        return reply | {"error": {"code": INVALID_PARAMS, "message": f"invalid params: {error}"}}
+    except LookupError as error:
+        return reply | {"error": {"code": NO_SUCH_METHOD, "message": str(error)}}
+
+
+for line in sys.stdin.buffer:
+    try:
+        said = reply(json.loads(line))
+    except (ValueError, RecursionError) as error:
+        print(f"skipped a line that is no message: {error}", file=sys.stderr, flush=True)
+        continue
+    if said is not None:
+        print(json.dumps(said), flush=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -47,16 +48,14 @@ class Histogram:
 
     def percentile(self, fraction: float) -> float | None:
         """Returns the middle, in seconds, of the bucket where this fraction of samples ends; None without samples."""
-        wanted = fraction * self.count
-        counted = 0
-        for index, count in enumerate(self._counts):
-            counted += count
-            if count and counted >= wanted:
-                return _middle(index)
-        return None
+        if not (count := self.count):
+            return None
+        return _middle(bisect_left(list(accumulate(self._counts)), max(1.0, fraction * count)))
 
     def buckets(self) -> tuple[tuple[float, int], ...]:
         """Returns upper end (seconds) and count of each bucket that is not empty, ascending."""
+        if not self.count:
+            return ()
         ends = (*_BOUNDS, _BOUNDS[-1])
         return tuple((end, count) for end, count in zip(ends, self._counts, strict=True) if count)
 
@@ -77,6 +76,10 @@ class MemoryTrack:
     def clear(self) -> None:
         self.samples: list[int] = []
         """In bytes."""
+        self.grown: tuple[float, float] | None = None
+        """The memory of the first and of the last samples, in bytes, while it only grows: see `growth`."""
+        self.has_leaked = False
+        """Whether it only grew at some time."""
         self.began_at = 0.0
         """Time of the first sample."""
         self._interval_s = 1.0
@@ -93,6 +96,7 @@ class MemoryTrack:
             del self.samples[1::2]
             self._interval_s *= 2
         self._next_at = now + self._interval_s
+        self.grown = growth(self.samples)  # 5 µs, at most once a second
 
 
 class Account:
@@ -144,6 +148,14 @@ class Account:
         self._rss = rss or self._rss  # a process that has just ended has none
         self.memory.add(now, rss)
         self.processes_peak = max(self.processes_peak, processes)
+
+    def take_leak(self) -> str:
+        """Returns, once for the memory of each process, that it only grows, with the figures; else empty."""
+        memory = self.memory
+        if memory.grown is None or memory.has_leaked:
+            return ""
+        memory.has_leaked = True
+        return growth_text(memory.grown)
 
     def update_send_rate(self, now: float) -> None:
         """Computes the rate of frames sent to the extension since the last sample."""
@@ -225,3 +237,8 @@ def growth(samples: Sequence[float]) -> tuple[float, float] | None:
         return None
     least = STEADY * (last - first)
     return (first, last) if all(parts[at + 1] - parts[at] >= least for at in range(3)) else None
+
+
+def growth_text(grown: tuple[float, float]) -> str:
+    """The growth in words."""
+    return f"its memory only grows: {grown[0] / 2**20:.0f} to {grown[1] / 2**20:.0f} MiB"

@@ -78,6 +78,11 @@ NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
 limit on the size of files, Python before 3.14 keeps half a module, on which every later program of that Python fails.
 """
 
+NODE_PROGRAMS = frozenset({"node", "nodejs", "npx", "npm", "pnpm", "pnpx", "yarn"})
+NODE_SCRIPTS = (".js", ".mjs", ".cjs", ".ts", ".mts")
+OWN_INSPECTOR = {"NODE_OPTIONS": "--inspect-port=0"}
+"""Has Node open its inspector, which it does for a profile only, at a free port of this machine. At its usual port a
+second inspector could not open."""
 
 _more_secrets: set[str] = set()
 
@@ -100,12 +105,32 @@ def extension_environment(found: FoundExtension, config: Config, environ: Mappin
     An extension gets a secret only if its manifest asks for it by name, or if the config grants it by name. Under the
     policy `minimal` it gets only those other variables that are in `MINIMAL`, that the config allows or grants, or that
     the manifest asks for. An extension of a project, or one with a limit on the size of its files, also gets
-    `NO_BYTECODE`. An MCP server of a file gets the `env` of its entry in any case.
+    `NO_BYTECODE`, and one that Node runs `OWN_INSPECTOR`, unless it has NODE_OPTIONS or opens its inspector itself. An
+    MCP server of a file gets the `env` of its entry in any case.
     """
     allowed = {name: value for name, value in environ.items() if may_have(name, found.manifest, config, value)}
     is_limited = found.manifest.limits.over(config.limits).file_mb is not None
     is_hashed = found.is_of_a_project and found.kind.has_folder
-    return {**(NO_BYTECODE if is_hashed or is_limited else {}), **allowed, **found.set_env}
+    ours = {**(NO_BYTECODE if is_hashed or is_limited else {}), **(OWN_INSPECTOR if _is_node(found.manifest) else {})}
+    return {**ours, **allowed, **found.set_env}
+
+
+def _is_node(manifest: Manifest) -> bool:
+    """Whether Node runs the extension, and no argument opens its inspector."""
+    name = manifest.exec.rpartition("/")[2]
+    is_node = name in NODE_PROGRAMS or name.endswith(NODE_SCRIPTS)
+    return is_node and not any(word.startswith("--inspect") for word in manifest.args or ())
+
+
+def minimal_environment(config: Config, environ: Mapping[str, str], *more: str) -> dict[str, str]:
+    """Returns the variables of `environ` that any program may need and that hold no secrets: those of `MINIMAL`, and
+    those that one of the patterns `more` fits. Pure."""
+    patterns = (*MINIMAL, *more)
+    return {
+        name: value
+        for name, value in environ.items()
+        if any(fnmatchcase(name, pattern) for pattern in patterns) and not is_secret(name, config, value)
+    }
 
 
 def session_environment(found: FoundExtension, session_id: str) -> dict[str, str]:

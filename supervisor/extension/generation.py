@@ -93,7 +93,7 @@ class Generation:
         self._on_ready, self._on_failed, self._on_drained = on_ready, on_failed, on_drained
         self._env: dict[str, str] = {}
         self._retired = False
-        self._stalls = StallHandler(loop, found.manifest, self.log)
+        self._stalls = StallHandler(loop, host.stall_profiles, found.manifest, self.log, self.notices)
         self.lazy = lazy_start(host, self, start=self._start, has_panel=sink.has_panel, rest=partial(owner.rest, self))
         self.slots = [self._new_slot(index) for index in range(found.manifest.workers)]
         self.lead = self.slots[0].worker

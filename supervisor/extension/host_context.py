@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from supervisor.process.shared_table import SharedProcessTable
     from supervisor.process.table import ProcessTable
+    from supervisor.profile.stall_profiles import StallProfiles
     from wire.dialects.base import HostInfo
     from wire.dialects.host_calls import HostCall
     from wire.manifest import Limits
@@ -60,6 +61,7 @@ class HostContext(msgspec.Struct):
     logs: Path
     """The folder of their logs."""
     shared_table: SharedProcessTable
+    stall_profiles: StallProfiles
     tracker: ProcessTracker | None = None
     limits: Limits | None = None
     """The host's default limits. A manifest's limits override them."""

@@ -1,4 +1,4 @@
-"""Finds workers that hang, by unanswered requests or by pings; logs their threads, then ends them."""
+"""Finds workers that hang, by unanswered requests or by pings; logs their threads, profiles them, then ends them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from supervisor.extension.log import ExtensionLog
+    from supervisor.extension.notices import Notices
     from supervisor.extension.worker import Worker
     from supervisor.loop.loop import Loop
+    from supervisor.profile.outcome import Outcome
+    from supervisor.profile.stall_profiles import StallProfiles
     from wire.manifest import Manifest
 
 MIB = 1024 * 1024
@@ -35,10 +38,14 @@ THREAD_STATES = {
 class StallHandler:
     """Ends hanging workers of one generation."""
 
-    def __init__(self, loop: Loop, manifest: Manifest, log: ExtensionLog) -> None:
+    def __init__(
+        self, loop: Loop, profiles: StallProfiles, manifest: Manifest, log: ExtensionLog, notices: Notices
+    ) -> None:
         self._loop = loop
+        self._profiles = profiles
         self._manifest = manifest
         self._log = log
+        self._notices = notices
         self._reasons: dict[Worker, str] = {}
         """How each hanging worker was found. An entry stays until `reason` is called for the worker."""
 
@@ -49,8 +56,8 @@ class StallHandler:
             self.end(worker, f"{counted(row, 'request')} in a row without an answer in time")
 
     def end(self, worker: Worker, why: str) -> None:
-        """Gives the worker up at once. With `dump_on_stall` the worker first gets SIGQUIT and is given up `DUMP_S`
-        seconds later."""
+        """Gives the worker up at once, or after its profile. With `dump_on_stall` the worker then gets SIGQUIT and is
+        given up `DUMP_S` seconds later."""
         if worker in self._reasons or not worker.state.is_up:
             return
         self._reasons[worker] = why
@@ -60,6 +67,27 @@ class StallHandler:
         for line in worker.last_words.tail.shown(LINES_LOGGED):
             self._log.add(f"its stderr before that: {line}")
 
+        def profiled(outcome: Outcome) -> None:
+            self._tell(outcome)
+            self._dump_and_end(worker, why)
+
+        if self._wants_profile and worker.child is not None:
+            self._profiles.begin(self._manifest.name, worker.child.identity, profiled)
+        else:
+            self._dump_and_end(worker, why)
+
+    @property
+    def _wants_profile(self) -> bool:
+        return bool(self._profiles.trace) and (self._manifest.profile_on_stall or self._profiles.always)
+
+    def _tell(self, outcome: Outcome) -> None:
+        if (profile := outcome.profile) is None:
+            self._notices.warn("profile", f"no profile of the hang: {outcome.error}")
+            return
+        self._log.add(f"profile of the hang: {profile.file}: {profile.headline}")
+        self._notices.tell("warning", f"hangs: pid {profile.pid}, {profile.headline}", f" (profile: {profile.file})")
+
+    def _dump_and_end(self, worker: Worker, why: str) -> None:
         def give_up() -> None:
             worker.give_up(f"it hangs: {why}", EndCause.STALLED)
 

@@ -23,7 +23,7 @@ from supervisor.process.teardown import Teardown, end_descendants, stop_all
 
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from supervisor.discovery.found_extension import FoundExtension
@@ -97,16 +97,19 @@ class Harness:
         *,
         greets: bool = True,
         leaves_calls: bool = False,
+        launcher: Sequence[str] = (),
         on_said: Callable[[RecordedLine], None] | None = None,
         on_stderr: Callable[[str], None] | None = None,
         on_exit: Callable[[ExitStatus], None] | None = None,
     ) -> RecordedProcess:
         """Starts the extension in its own folder, with those limits of its manifest that the kernel enforces. Answers
         its hello with `paths`, by default of `prepare`; without `greets` a script does. `leaves_calls`: see
-        `RecordedProcess`. Raises `SpawnError`."""
+        `RecordedProcess`. `launcher` is a command that becomes the extension's. Raises `SpawnError`."""
         env = extension_environment(found, self._config, os.environ)
         env |= {**session_environment(found, SESSION), TOKEN: self._token, EXTENSION: found.manifest.name}
-        argv = launch(found.argv, Confinement.of(found.manifest.limits), cwd=found.working_folder, env=env)
+        argv = launch(
+            [*launcher, *found.argv], Confinement.of(found.manifest.limits), cwd=found.working_folder, env=env
+        )
         paths = paths or self.prepare(found)
         process = RecordedProcess(
             self.loop, found, paths, greets=greets, leaves_calls=leaves_calls, on_said=on_said, on_stderr=on_stderr,

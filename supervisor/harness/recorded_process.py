@@ -24,7 +24,7 @@ from wire.dialects.base import Setup, Warned
 from wire.dialects.host_calls import CallTool
 from wire.dialects.table import find_dialect
 from wire.framing import DEFAULT_FRAME_LIMIT, Line, Oversize
-from wire.lenient_json import UNREADABLE
+from wire.lenient_json import UNREADABLE, read
 from wire.text import printable
 
 if TYPE_CHECKING:
@@ -184,9 +184,10 @@ class RecordedProcess(ProcessWorker):
         return self.requests.write(msgspec.json.encode(frame) + b"\n")
 
     def _connect(self, stdin: PipeWriter | Link, stdout: PipeReader | Link, hello_s: float) -> None:
-        super()._connect(cast("PipeWriter", _WriterTap(stdin, self._said_by_host)), stdout, hello_s)
+        super()._connect(cast("PipeWriter", _WriterTap(stdin, self.note_said)), stdout, hello_s)
 
-    def _said_by_host(self, frame: bytes) -> None:
+    def note_said(self, frame: bytes) -> None:
+        """Records bytes of the host, which may be several lines or a part of one."""
         for line in frame.splitlines():
             said = RecordedLine(Side.HOST, object_in(line), self._clock(), text=_cut(line))
             if self.asked_at is None and said.type == "shutdown":
@@ -322,7 +323,7 @@ def decode_line(line: Line | Oversize, messages: Sequence[Message], now: float) 
 def object_in(line: Line) -> dict[str, Any] | None:
     """The JSON object in a line; None if it is something else, as in other dialects."""
     try:
-        value = msgspec.json.decode(bytes(line).decode("utf-8", "replace"))
+        value, _ = read(bytes(line).decode("utf-8", "replace").encode())
     except UNREADABLE:
         return None
     return value if isinstance(value, dict) else None

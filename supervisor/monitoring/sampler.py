@@ -222,6 +222,9 @@ class Sampler:
         if now > before:
             self.host_cpu_percent = (cpu - cpu_before) / (now - before) * 100
         self._host_before = (now, cpu)
+        for extension in self._extensions:
+            if leak := extension.account.take_leak():
+                extension.fell("leak", leak)
         for generation, worker, figures in over:
             generation.over_limit(worker, figures)
         for callback in self._on_sample:

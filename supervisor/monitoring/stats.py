@@ -82,9 +82,10 @@ def of_host(
     cwd: str,
 ) -> HostStats:
     """The stats of the host. `started` is the host's start, on the loop's clock and in seconds since the epoch."""
-    process = read_process(os.getpid())
+    pid = os.getpid()
+    process = read_process(pid)
     return HostStats(
-        pid=os.getpid(),
+        pid=pid,
         kind=kind,
         version=version,
         cwd=cwd,
@@ -93,7 +94,7 @@ def of_host(
         cpu_percent=round(sampler.host_cpu_percent, 2),
         cpu_s=round(time.process_time(), 3),
         rss_bytes=process.rss if process else 0,
-        open_files=count_open_files(os.getpid()),
+        open_files=count_open_files(pid),
         wakeups=loop.passes,
         samples=sampler.samples,
         sampling_cpu_s=round(sampler.cpu_s, 4),

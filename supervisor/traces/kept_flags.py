@@ -22,7 +22,7 @@ def kept_flags(fields: Iterable[str], values: Any, defaults: Any) -> dict[str, A
 
 def kept_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     """The same for the parameters of a command: those that are set."""
-    return {name: _kept(name, value) for name, value in given.items() if value not in (None, False, (), [])}
+    return {name: _kept(name, value) for name, value in given.items() if value or type(value) in (int, float)}
 
 
 def _kept(name: str, value: Any) -> Any:

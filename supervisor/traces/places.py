@@ -27,9 +27,9 @@ def runs_folder(home: Path) -> Path:
     return home / FOLDER
 
 
-def new_id(now: float, pid: int | None = None) -> str:
+def new_id(now: float, pid: int) -> str:
     """The id of a run that starts at `now`, in seconds since the epoch."""
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{os.getpid() if pid is None else pid}"
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{pid}"
 
 
 def id_of(name: str) -> str:
@@ -42,6 +42,20 @@ def extension_of(name: str, kind: str) -> str:
     """The extension to which a file of this kind belongs; "" for a file of another kind."""
     found = _FILE.fullmatch(name)
     return found["extension"] or "" if found is not None and found["kind"] == kind else ""
+
+
+def newest_profile(home: Path, extension: str) -> str:
+    """The path of the newest profile of an extension, of any run; "" without one."""
+    try:
+        with os.scandir(runs_folder(home)) as entries:
+            found = [(entry.stat().st_mtime_ns, entry.path) for entry in entries if _is_profile(entry.name, extension)]
+    except OSError:
+        return ""
+    return max(found)[1] if found else ""
+
+
+def _is_profile(name: str, extension: str) -> bool:
+    return name.endswith(PROFILE) and extension_of(name, PROFILE) == extension
 
 
 def beside(trace: Path, extension: str, number: int, kind: str) -> Path:

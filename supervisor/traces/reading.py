@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import msgspec
 
 from supervisor.accounting.fall import FallKind
-from supervisor.cleanup.host_record import HostRecord, HostStatus, host_status
 from supervisor.home.safe_files import read_file
 from supervisor.traces.places import BLACK_BOX, ID, PROFILE, TRACE, extension_of, id_of, runs_folder
+from supervisor.traces.trace_file import is_being_written
 from wire import stats
 from wire.exit_codes import Status
 from wire.lenient_json import UNREADABLE, reason
@@ -31,7 +31,7 @@ RUNNING = "running"
 KILLED = "killed"
 """The outcome of a run without an end whose process is gone."""
 UNKNOWN = "unknown"
-"""The outcome of a run without an end, of another machine or container."""
+"""The outcome of a run that has not told its status."""
 STOPPED = "stopped"
 """The outcome of a host without an agent that has ended in order."""
 DONE = "done"
@@ -90,7 +90,9 @@ class RunTrace:
     @cached_property
     def outcome(self) -> str:
         """The status of the run, or one of the words above. Looks for the process of a run without an end."""
-        return outcome_of(self.header, self.run, has_ended=self.has_ended)
+        return decide_outcome(
+            self.run, has_ended=self.has_ended, goes_on=not self.has_ended and is_being_written(self.path)
+        )
 
     @property
     def has_failed(self) -> bool:
@@ -132,24 +134,15 @@ class RunTrace:
         return tuple(sorted(named.union(self.last.extensions if self.last is not None else ())))
 
 
-def outcome_of(header: stats.Trace, run: stats.Run | None, *, has_ended: bool) -> str:
-    """The outcome of a run with this first line. Looks for its process if it has not ended."""
-    place = (header.pid, header.started, header.boot, header.namespace, header.node)
-    status = None if has_ended else host_status(HostRecord(*place, token="", version=header.version))
-    return decide_outcome(run, has_ended=has_ended, status=status)
-
-
-def decide_outcome(run: stats.Run | None, *, has_ended: bool, status: HostStatus | None) -> str:
-    """The outcome by the end in the trace, or without one by the status of the process. Pure."""
+def decide_outcome(run: stats.Run | None, *, has_ended: bool, goes_on: bool) -> str:
+    """The outcome by the end in the trace; without one the run `goes_on`, or was killed. Pure."""
     if run is not None and run.status == DONE and run.exit_code:
         return Status.PARTIAL_BATCH.value
     if run is not None:
         return run.status or UNKNOWN
     if has_ended:
         return STOPPED
-    if status is HostStatus.LIVING:
-        return RUNNING
-    return UNKNOWN if status is HostStatus.FOREIGN else KILLED
+    return RUNNING if goes_on else KILLED
 
 
 # --- one trace ----------------------------------------------------------------------------------------------

@@ -5,36 +5,40 @@ A trace costs no wait: nothing is synced, and a file that cannot be written is t
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from supervisor.cleanup.host_record import own_pid_space
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.home.zot_home import private_folder
-from supervisor.process.table import read_process
 from supervisor.traces.places import TRACE, new_id, runs_folder
 from supervisor.traces.sweep import sweep
 from wire import stats
-from wire.text import valid_text
+from wire.text import counted, valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from supervisor.accounting.fall import Fall
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
     from supervisor.extension.worker import Worker
     from supervisor.home.config import Keep
+    from supervisor.profile.stall_profiles import StallProfiles
 
+SWEEPERS = 8
+"""One run of so many, by its pid, looks whether old traces are to be removed."""
 MARKS_LIMIT = 1000
 """Maximum number of marks of one run. Later falls are in the figures at its end only."""
 MARKS = {
     "crashed": "exited", "ended": "exited", "hung": "exited", "refused": "failed", "limit": "limit",
     "given_up": "failed", "no_verdict": "no_verdict",
+    "leak": "warning",
 }  # fmt: skip
 """The kind of mark of each kind of fall."""
 NOTICED = frozenset({"started", "restarted", "reloaded"})
@@ -46,13 +50,20 @@ def trace_header(
     kind: stats.HostKind, version: str, cwd: str, flags: dict[str, Any], *, session: str = "", provider: str = "",
     model: str = "", folder: str = "",
 ) -> stats.Trace:  # fmt: skip
-    """The first line of the trace of this process; `TraceFile.begin` sets its id and time."""
-    found, (boot, namespace, node) = read_process(os.getpid()), own_pid_space()
+    """The first line of the trace of this process; `TraceFile.begin` sets its id, time and pid."""
     return stats.Trace(
-        id="", time=0.0, kind=kind, version=version, cwd=valid_text(cwd), flags=flags,
-        session=session, provider=provider, model=model, folder=valid_text(folder), pid=os.getpid(),
-        started=found.identity.started if found else 0.0, boot=boot, namespace=namespace, node=node,
+        id="", pid=0, time=0.0, kind=kind, version=version, cwd=valid_text(cwd), flags=flags,
+        session=session, provider=provider, model=model, folder=valid_text(folder),
     )  # fmt: skip
+
+
+def name_profiles(profiles: StallProfiles, home: Path, trace: TraceFile | None, *, always: bool) -> None:
+    """Lets profiles of hanging extensions be made, beside the trace and named in it. Without a trace they lie where it
+    would be."""
+    profiles.always = always
+    profiles.trace = str(runs_folder(home) / (new_id(time.time(), os.getpid()) if trace is None else trace.id))
+    if trace is not None:
+        profiles.on_made = lambda extension, file: trace.link(extension, Path(file))
 
 
 class TraceFile:
@@ -64,7 +75,8 @@ class TraceFile:
         """`header`: the first line, without id and time. A run of a batch has none; it has the `path` of the trace of
         the batch, to which it adds its falls."""
         self.began_at = time.time()
-        self.path = path or runs_folder(home) / f"{new_id(self.began_at)}{TRACE}"
+        self._pid = os.getpid()
+        self.path = path or runs_folder(home) / f"{new_id(self.began_at, self._pid)}{TRACE}"
         self._keep, self._say, self._header = keep, say, header
         self.figures: Callable[[], stats.Stats] | None = None
         """Returns the figures at its end; None for a batch, whose runs have their own extensions."""
@@ -82,12 +94,14 @@ class TraceFile:
     def begin(self) -> None:
         """Writes the first line."""
         if self._header is not None:
-            self._write(stats.encode(replace(self._header, id=self.id, time=self.began_at)))
+            self._write(stats.encode(replace(self._header, id=self.id, time=self.began_at, pid=self._pid)))
 
     def fell(self, extension: Extension, _worker: Worker, fall: Fall) -> None:
         """Takes each fall of an extension."""
-        self._last_falls[extension.name] = cause = f"{fall.kind.replace('_', ' ')}: {fall.cause}"
-        lost = f"{cause}; {fall.pending} requests lost" if fall.pending else cause
+        cause = f"{fall.kind.replace('_', ' ')}: {fall.cause}"
+        if fall.kind != "leak":  # it goes on
+            self._last_falls[extension.name] = cause
+        lost = f"{cause}; {counted(fall.pending, 'request')} lost" if fall.pending else cause
         self._mark(MARKS[fall.kind], extension.name, name=fall.kind, detail=lost, is_urgent=True)
 
     def noticed(self, extension: Extension, kind: NoticeKind, _message: str) -> None:
@@ -97,7 +111,7 @@ class TraceFile:
             kind = "started"
         if kind in NOTICED and self._header is not None:
             waited_s = lead.state_since - lead.started_at if kind == "started" else None
-            self._mark(kind, extension.name, duration_s=waited_s)
+            self._mark(kind, extension.name, duration_s=waited_s, is_urgent=self._header.kind != "run")
 
     def begun(self) -> None:
         """The run could begin: its extensions are ready, or it did not wait for them."""
@@ -130,7 +144,7 @@ class TraceFile:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-        if self._header is not None and not self._has_failed:
+        if self._header is not None and not self._has_failed and self._pid % SWEEPERS == 0:
             sweep(self.path.parent, self._keep)
 
     def _without_texts(self, figures: stats.Stats) -> stats.Stats:
@@ -161,7 +175,28 @@ class TraceFile:
         if self._header is not None:
             flags |= os.O_EXCL
         try:
-            return os.open(self.path, flags, 0o600)
+            fd = os.open(self.path, flags, 0o600)
         except FileNotFoundError:
             private_folder(self.path.parent)
-            return os.open(self.path, flags, 0o600)
+            fd = os.open(self.path, flags, 0o600)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return fd
+
+
+def is_being_written(path: Path) -> bool:
+    """Whether a process has this trace open: its run goes on. The kernel unlocks the file of a process that ends, even
+    by SIGKILL. False on a file system without locks, and for a file that cannot be opened."""
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return False

@@ -117,6 +117,11 @@ def test_a_command_as_long_as_linux_allows_is_judged(piece, guard):
     assert answer == {"type": "event_intercept_response", "id": "7"}
 
 
+def test_a_longer_command_is_refused_at_once(guard):
+    answer = ask(guard, tool_name="bash", tool_args={"command": "x" * (128 * 1024 + 1)})
+    assert answer["reason"] == "guard: refused by rule `too long`"
+
+
 def test_every_call_and_every_refusal_is_a_line_of_the_log(greet):
     guard = greet("guard")
     args = {"command": "rm -rf 'a\nb'"}

@@ -150,6 +150,14 @@ class Running:
                 return record
         raise AssertionError(f"no {kind.__name__} {fields}; got {self._taken.decode()}\n{self.errors()}")
 
+    def read(self, count: int) -> list[Any]:
+        """Reads so many records; returns all that came, which may be more."""
+        deadline = time.monotonic() + PATIENCE_S
+        for _ in range(count):
+            self._read_line(deadline)
+        whole = bytes(self._taken).rpartition(b"\n")[0]
+        return [events.decode(line) for line in whole.splitlines()]
+
     def child(self, name: str) -> int:
         """The pid of a child whose command line holds this text; waits until there is one."""
         return wait_until(lambda: self.find_child(name))

@@ -11,6 +11,7 @@ from wire.flags.run import (
     NO_EXT,
     NO_TRACE,
     OPENMETRICS,
+    PROFILE_ON_STALL,
     SHARE,
     STRICT_GUARDS,
     WATCH,
@@ -28,6 +29,7 @@ OF_THE_START = (
     WATCH.variant(panel=""),
     STRICT_GUARDS.variant(panel=""),
     ALLOW_ASKED.variant(panel=""),
+    PROFILE_ON_STALL.variant(panel=""),
     Flag("--stats", "Append the use of host and extensions, for zot report; at most 64 MiB, in four files.", Kind.PATH),
     Flag(
         "--stats-interval", "Write a line of --stats every SECONDS. Default: 10.", Kind.NUMBER, metavar="SECONDS",

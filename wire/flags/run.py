@@ -48,6 +48,9 @@ WATCH = Flag("--watch", "Reload an extension when its files change.", SWITCH, TO
 STRICT_GUARDS = Flag(
     "--strict-guards", "Deny if a guard gives no verdict (crash, timeout).", SWITCH, TOOLS,
 )  # fmt: skip
+PROFILE_ON_STALL = Flag(
+    "--profile-on-stall", "Profile each extension that hangs for two seconds before it is ended.", SWITCH, TOOLS,
+)  # fmt: skip
 ALLOW_ASKED = Flag(
     "--allow-asked", "Allow if a guard wants a person to decide. Default: refuse, since no person is asked.",
     SWITCH, TOOLS,
@@ -141,6 +144,7 @@ RUN = (
     WATCH,
     STRICT_GUARDS,
     ALLOW_ASKED,
+    PROFILE_ON_STALL,
     STREAM_BEFORE_GUARDS,
     Flag(
         "--with-skills --with-skill", "Offer the user's and the project's skills too.", SWITCH, TOOLS,

@@ -56,11 +56,13 @@ class BatchHost:
             home=Path(order.home),
             strict_guards=order.strict_guards,
             allow_asked=order.allow_asked,
+            profile_on_stall=order.profile_on_stall,
             kind="batch",
             consent=Consent(whole_project=order.trust_project),
             share=order.share,
             wanted=lambda found: may_be_shared(found, shared),
             trace=None if not order.trace else TraceFile(Path(order.home), Keep(), _ignore, None, Path(order.trace)),
+            inbox=order.alerts,
         )
         self._host.tell = self._told
         self._host.on_started = self._started

@@ -9,16 +9,14 @@ import msgspec
 
 from cli import number_format
 from cli.choices import CommandLineError
-from cli.hosts.find import NONE_RUNS, host_with
+from cli.hosts.find import host_of
 from cli.hosts.status_lines import run_lines, use_text
 from cli.json_line import print_json
-from supervisor.control.client import ControlError
 from wire import control
 from wire.suggestions import no_such
 from wire.text import counted, one_line, printable
 
 if TYPE_CHECKING:
-    from supervisor.control.client import ControlClient
     from wire.stats import ExtensionStats
 
 BAR_WIDTH = 40
@@ -27,7 +25,7 @@ BAR_WIDTH = 40
 def run_stats(name: str, pid: int | None, *, as_json: bool) -> int:
     """Prints the figures of an extension; returns the exit status. Raises `ControlError`, and `CommandLineError` for an
     unknown name."""
-    with _host_of(name, pid) as client:
+    with host_of(name, pid) as client:
         found = client.ask(control.GetStats(client.next_id()), control.StatsReply).stats
     extension = found.extensions.get(name)
     if extension is None:
@@ -43,25 +41,13 @@ def run_stats(name: str, pid: int | None, *, as_json: bool) -> int:
 def run_restart(name: str, pid: int | None, *, as_json: bool) -> int:
     """Returns the exit status when the host has begun the restart. Raises `ControlError`, and `CommandLineError` for an
     unknown name."""
-    with _host_of(name, pid) as client:
+    with host_of(name, pid) as client:
         client.ask(control.RestartExtension(client.next_id(), name), control.Ok)
         if as_json:
             print_json({"host": client.pid, "restarted": name})
         else:
             print(f"zot ext restart: host {client.pid} restarts {printable(name)}", file=sys.stderr)  # noqa: T201
     return 0
-
-
-def _host_of(name: str, pid: int | None) -> ControlClient:
-    """Connects to the host `pid`; without a pid to the only host with this extension. Raises `ControlError`, and
-    `CommandLineError` for an unknown name or if several hosts have the extension."""
-    chosen, found = host_with(name, pid)
-    if chosen is not None:
-        return chosen
-    if not found:
-        raise ControlError(NONE_RUNS)
-    known = sorted({extension for host in found if host.info is not None for extension in host.info.extensions})
-    raise CommandLineError(no_such("extension", name, known))
 
 
 def _lines(name: str, host: int, stats: ExtensionStats) -> list[str]:

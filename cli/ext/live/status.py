@@ -13,11 +13,12 @@ import msgspec
 
 from cli.choices import CommandLineError
 from cli.hosts.find import host_with
-from cli.hosts.status_lines import LABEL, USABLE, status_lines, with_log
+from cli.hosts.status_lines import LABEL, USABLE, profile_lines, status_lines, with_log
 from cli.json_line import print_json
 from cli.logs.timed_lines import as_record, last_timed_lines, with_time
 from supervisor.control.client import ControlError
 from supervisor.home.zot_home import zot_home
+from supervisor.traces.places import newest_profile
 from wire import control
 from wire.suggestions import no_such
 from wire.text import one_line, printable
@@ -42,12 +43,12 @@ def run_status(name: str, pid: int | None, *, as_json: bool) -> int:
         return _print_not_running(name, unanswering, as_json=as_json)
     with client:
         reply = client.ask(control.GetStatus(client.next_id(), name), control.StatusReply)
-    log = Path(reply.status.log)
+    log, profile = Path(reply.status.log), newest_profile(zot_home(), name)
     if as_json:
         status = msgspec.structs.asdict(reply.status)
-        print_json({"host": reply.pid, **status, "last_lines": _last_records(log)})
+        print_json({"host": reply.pid, **status, "profile": profile or None, "last_lines": _last_records(log)})
     else:
-        _print(status_lines(reply, time.time()), log)
+        _print(status_lines(reply, time.time(), profile), log)
     return 0 if reply.status.state in USABLE else 1
 
 
@@ -68,7 +69,7 @@ def _print_not_running(name: str, unanswering: list[int], *, as_json: bool) -> i
         folder = None if found is None else str(found.folder)
         print_json(
             {"host": None, "name": name, "state": state, "why": why, "to_do": to_do, "folder": folder, "log": str(log),
-             "last_lines": _last_records(log)}
+             "profile": newest_profile(zot_home(), name) or None, "last_lines": _last_records(log)}
         )  # fmt: skip
         return exit_code
     facts = [f"{one_line(name, 200)}: {state}", f"{'why':<{LABEL}}{one_line(why, 2000)}", f"{'to do':<{LABEL}}{to_do}"]
@@ -78,6 +79,7 @@ def _print_not_running(name: str, unanswering: list[int], *, as_json: bool) -> i
         where = f"{found.where}, entry {entry}" if entry else found.where
         facts.append(f"{label:<{LABEL}}{one_line(where, 4096)}")
     facts.append(f"{'log':<{LABEL}}{log}{'' if log.exists() else ' (none yet)'}")
+    facts += profile_lines(newest_profile(zot_home(), name))
     _print(facts, log)
     return exit_code
 

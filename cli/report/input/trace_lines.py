@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from cli.number_format import clock_text, duration_text
-from supervisor.traces.reading import FALLS, FILE, outcome_of
+from supervisor.traces.reading import FALLS, FILE, STOPPED
 from wire.flags.batch import BATCH
 from wire.flags.host import HOST, SERVE
 from wire.flags.run import RUN
@@ -25,6 +25,7 @@ USE_MISSING = (
     "Made from the trace of a run: it has what the extensions used at the end only, and no calls. For charts of use"
     " over time, record with `zot --stats FILE …` and use `zot report FILE`."
 )
+UNENDED = "none yet: it goes on, or was killed; zot runs show tells"
 END_MISSING = (
     "The trace has no end, and so nothing is known of what the extensions used: its falls were written at once, its"
     " figures would have come at the end."
@@ -45,7 +46,7 @@ def trace_facts(
     header: stats.Trace, run: stats.Run | None, *, has_ended: bool, agent: list[tuple[str, str]]
 ) -> tuple[tuple[str, str], ...]:
     """Labels and values of the facts in the first line; `agent` are those of its end."""
-    outcome = () if run is not None else (("outcome", outcome_of(header, run, has_ended=has_ended)),)
+    outcome = () if run is not None else (("outcome", STOPPED if has_ended else UNENDED),)
     model = f"{header.model} ({header.provider})" if header.provider else header.model
     facts = [
         ("started", clock_text(header.time)),

@@ -9,6 +9,7 @@ PATTERNS = {  # easier to find in the text than in the words; limited repeats ke
     "fork bomb": re.compile(r"(?<![\w:])([\w:]{1,40})\s*\(\)\s*\{[^}]{0,80}\1\s*\|\s*\1\s*&"),
     "curl | sh": re.compile(r"\b(?:ba|da|k|z)?sh\b[^;|\n]{0,80}[$<]\(\s*(?:curl|wget)\b"),
 }
+LONGEST = 131_072  # characters; Linux starts no shell with a longer command, and judging one takes too long
 SHELLS = {"sh", "bash", "dash", "ksh", "zsh"}
 # After one of these words, every word may be a program.
 PREFIXES = {
@@ -20,6 +21,8 @@ PREFIXES = {
 @lru_cache(maxsize=1000)  # a long command may contain the same inner command thousands of times
 def refusal(command):
     """Returns the rule that the shell command breaks, or None."""
+    if len(command) > LONGEST:
+        return "too long"
     for rule, pattern in PATTERNS.items():
         if pattern.search(command):
             return rule

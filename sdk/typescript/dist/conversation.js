@@ -156,7 +156,7 @@ export class Conversation {
         this.#toolCalls.end(STOPPING);
         await within(this.#runHooks(), hooks);
         if (this.#wasAsked)
-            await this.send({ type: 'shutdown_ack' });
+            void this.send({ type: 'shutdown_ack' }); // never awaited: the host may not read
     }
     async #runHooks() {
         for (const hook of this.#registry.shutdownHooks)

@@ -32,7 +32,7 @@ def test_help_of_a_command_is_what_its_flag_prints(zot, words):
         (["help", "ext", "lgos"], "no such command: 'lgos'; did you mean 'logs'? (see zot ext --help)"),
         (["help", "top", "logs"], "zot top has no commands of its own; see zot help top"),
         (["ext", "docter"], "no such command: 'docter'; did you mean 'doctor'?"),
-        (["ext", "qqqqq"], "no such command: 'qqqqq'; there are call, "),
+        (["ext", "qqqqq"], "no such command: 'qqqqq'; there are bisect, call, "),
     ],
 )
 def test_a_command_that_there_is_not_is_told_with_the_nearest(zot, args, complaint):

@@ -124,6 +124,27 @@ def test_what_the_user_says_about_bytecode_holds():
     assert extension_environment(found(Scope.PROJECT, IN_A_PROJECT), Config(), said) == said
 
 
+@pytest.mark.parametrize(
+    ("fields", "is_told"),
+    [
+        ({"exec": "node", "args": ("main.js",)}, True),
+        ({"exec": "/usr/bin/npx", "args": ("server",), "env_policy": "minimal"}, True),
+        ({"exec": "./main.mjs"}, True),
+        ({"exec": "node", "args": ("--inspect", "main.js")}, False),
+        ({"exec": "python3", "args": ("main.py",)}, False),
+        ({"exec": "./node.py"}, False),
+    ],
+)
+def test_node_opens_its_inspector_at_a_free_port(fields: dict[str, Any], is_told: bool):
+    environment = extension_environment(found(**fields), Config(), HOST)
+    assert environment.get("NODE_OPTIONS") == ("--inspect-port=0" if is_told else None)
+
+
+def test_what_the_user_says_to_node_holds():
+    said = {"NODE_OPTIONS": "--max-old-space-size=64"}
+    assert extension_environment(found(exec="node"), Config(), said) == said
+
+
 # --- what counts as a secret ----------------------------------------------------------------------------------------
 
 SECRETS = """

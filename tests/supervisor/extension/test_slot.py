@@ -17,6 +17,7 @@ from supervisor.loop.future import Failure
 from supervisor.process import fd_limit
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.teardown import stop_all
+from supervisor.profile.stall_profiles import StallProfiles
 from tests.support.host import LATER, SOON, Host
 from tests.support.lives import is_gone, life, lives, turn_start
 from tests.support.patience import PATIENCE_S
@@ -134,7 +135,8 @@ def test_jitter_makes_the_backoff_longer_or_shorter(host: Host, tmp_path: Path, 
     host.write("once", "sys.exit(1)", restart={"backoff_s": [1.2, 30]})
     said = []
 
-    context = HostContext(host.loop, HostInfo("1", "p", "m", "/"), tmp_path, SharedProcessTable(host.loop))
+    table, profiles = SharedProcessTable(host.loop), StallProfiles(host.loop, dict)
+    context = HostContext(host.loop, HostInfo("1", "p", "m", "/"), tmp_path, table, profiles)
     sink = EventSink(notice=lambda _kind, message: said.append(message))
     extension = Extension(context, host.found[0], lambda _extension: sink, dice=lambda: dice)
     extension.start(dict(os.environ))

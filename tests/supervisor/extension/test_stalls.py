@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,6 +17,7 @@ from supervisor.process.stop_policy import Patience
 from supervisor.process.table import read_process
 from tests.support.host import LATER, SOON
 from tests.support.lives import freeze
+from tests.support.profile_targets import needs_py_spy
 from tests.support.zot_process import wait_until
 from wire import frames
 
@@ -225,3 +226,63 @@ def test_several_timeouts_during_the_dump_are_one_stall(host: Host):
     host.until(lambda: host.is_restarted("dumps_on_quit"))
     assert host.log("dumps_on_quit").count("hangs: ") == 1
     assert host.cost("dumps_on_quit").exits == 1
+
+
+# --- a profile of it --------------------------------------------------------------------------------------------
+
+HANGS = """
+def wait_for_the_moon():
+    while True: time.sleep(60)
+hello("a")
+send(type="ready")
+for _ in frames(): wait_for_the_moon()
+"""
+
+
+def profiled(host: Host, **manifest: Any) -> None:
+    host.supervisor.stall_profiles.trace = str(host.folder / "runs" / "20261122-100000-7")
+    host.write("stuck", HANGS, restart=SOON, stall_after=1, timeouts={"tool_call": 0.5}, **manifest)
+    host.start()
+    host.call("a")
+
+
+@needs_py_spy
+def test_a_hanging_worker_is_profiled_before_it_is_ended(host: Host, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("supervisor.profile.stall_profiles.SECONDS", 1)
+    made = []
+    host.supervisor.stall_profiles.on_made = lambda extension, file: made.append((extension, Path(file)))
+    profiled(host, profile_on_stall=True)
+    assert host.extension("stuck").state is WorkerState.READY, "it is given the time"
+    host.until(lambda: host.is_restarted("stuck"))
+    file = host.folder / "runs" / "20261122-100000-7.stuck.1.profile.json"
+    assert made == [("stuck", file)]
+    assert "wait_for_the_moon" in file.read_text()
+    told = next(text for kind, text in host.said_of("stuck") if text.startswith("hangs: "))
+    assert re.search(rf"% in wait_for_the_moon \(.*stuck\.py:\d+\) \(profile: {re.escape(str(file))}\)$", told), told
+    log = host.log("stuck")
+    assert log.index("hangs: 1 request") < log.index("profile of the hang: ") < log.index("[zot] ended: ")
+
+
+def test_a_profile_that_cannot_be_made_does_not_keep_a_worker(host: Host, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("supervisor.profile.profile_child.PROGRAM", ("/missing/program",))
+    host.supervisor.stall_profiles.always = True
+    profiled(host)
+    host.until(lambda: host.is_restarted("stuck"))
+    assert any(text.startswith("no profile of the hang: ") for _, text in host.said_of("stuck"))
+
+
+def test_a_profiler_that_hangs_is_ended_and_so_is_the_worker(host: Host, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("supervisor.profile.profile_child.PROGRAM", ("sh", "-c", "exec sleep 600"))
+    monkeypatch.setattr("supervisor.profile.stall_profiles.LATEST_S", 0.2)
+    profiled(host, profile_on_stall=True)
+    host.until(lambda: host.is_restarted("stuck"))
+    assert ("warning", "no profile of the hang: it was not made within 0.2 s") in host.said_of("stuck")
+
+
+def test_a_host_that_stops_ends_the_profiler(host: Host, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("supervisor.profile.profile_child.PROGRAM", ("sh", "-c", "exec sleep 600"))
+    profiled(host, profile_on_stall=True)
+    (profiler,) = host.supervisor.stall_profiles.stoppables()
+    host.stop(at_once=True)
+    assert not profiler.child.is_running
+    assert host.cost("stuck").exits == 1

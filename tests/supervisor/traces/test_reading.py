@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
+import fcntl
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
-from supervisor.cleanup.host_record import HostStatus
 from supervisor.traces.places import BLACK_BOX, PROFILE, beside, runs_folder
 from supervisor.traces.reading import (
     KILLED,
     RUNNING,
     STOPPED,
-    UNKNOWN,
     NoSuchRunError,
     TraceError,
     decide_outcome,
@@ -102,21 +99,17 @@ def test_lines_of_later_versions_are_skipped() -> None:
     assert trace.marks == (LINES[3],)
 
 
-@pytest.mark.parametrize(
-    ("status", "outcome"),
-    [
-        (HostStatus.LIVING, RUNNING), (HostStatus.DEAD, KILLED), (HostStatus.OF_ANOTHER_BOOT, KILLED),
-        (HostStatus.FOREIGN, UNKNOWN),
-    ],
-)  # fmt: skip
-def test_without_an_end_the_process_decides(status: HostStatus, outcome: str) -> None:
-    assert decide_outcome(None, has_ended=False, status=status) == outcome
+@pytest.mark.parametrize(("goes_on", "outcome"), [(True, RUNNING), (False, KILLED)])
+def test_without_an_end_the_lock_decides(goes_on: bool, outcome: str) -> None:
+    assert decide_outcome(None, has_ended=False, goes_on=goes_on) == outcome
 
 
-def test_the_trace_of_this_process_is_that_of_a_running_one(tmp_path: Path) -> None:
-    own = header(pid=os.getpid())
-    assert read_trace(write_trace(tmp_path, own)).outcome == RUNNING
-    assert read_trace(write_trace(tmp_path, replace(own, started=1.0))).outcome == KILLED  # an earlier one of this pid
+def test_a_trace_that_is_locked_is_that_of_a_running_one(tmp_path: Path) -> None:
+    path = write_trace(tmp_path, header())
+    with path.open() as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        assert read_trace(path).outcome == RUNNING
+    assert read_trace(path).outcome == KILLED
 
 
 def test_a_host_without_an_agent_stopped(tmp_path: Path) -> None:

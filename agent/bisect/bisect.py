@@ -1,0 +1,221 @@
+"""Finds the extensions that make a recorded run go bad."""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from agent.bisect.checks import CommandCheck, DifferenceCheck, Judged, TimeCheck
+from agent.bisect.outcome import as_stdout
+from agent.bisect.search import Search, Verdict
+from agent.bisect.trial_process import SPARE_S
+from agent.trial.plan import TrialPlan
+from wire.exit_codes import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.bisect.checks import Check
+    from agent.bisect.outcome import RunOutcome
+    from agent.bisect.search import Names
+    from agent.bisect.trial_process import TrialProcesses
+    from agent.trial.plan import RanTool
+
+
+class BisectError(Exception):
+    """The command or its recording cannot be used. The text says why and what to do."""
+
+
+class Finding(Enum):
+    """The result of a bisection."""
+
+    FOUND = "found"
+    NEVER_BAD = "never_bad"
+    """The run is good with all extensions."""
+    ALWAYS_BAD = "always_bad"
+    """The run is bad without any extension."""
+    UNRESOLVED = "unresolved"
+    """It cannot be said whether the run is bad with all extensions."""
+
+
+class TrialRecord(msgspec.Struct, frozen=True):
+    """One trial: `runs` runs with the same extensions."""
+
+    extensions: Names
+    """The extensions that it had, in the order of guards."""
+    verdict: Verdict
+    why: str
+    seconds: float
+    """The longest of its runs."""
+    bad: int
+    """The number of its bad runs."""
+    runs: int
+    complaints: tuple[str, ...] = ()
+    """The host's notices about extensions in its last run with this verdict."""
+
+    @property
+    def is_flaky(self) -> bool:
+        return 0 < self.bad < self.runs
+
+
+class Bisection(msgspec.Struct, frozen=True):
+    """The result of a bisection."""
+
+    finding: Finding
+    extensions: Names
+    """All extensions of the run, in the order of guards."""
+    culprits: Names
+    trials: tuple[TrialRecord, ...]
+
+    @property
+    def runs(self) -> int:
+        return sum(trial.runs for trial in self.trials)
+
+    @property
+    def flaky(self) -> TrialRecord | None:
+        """A trial whose runs had different outcomes; None if there is none."""
+        return next((trial for trial in self.trials if trial.is_flaky), None)
+
+    @property
+    def decisive(self) -> TrialRecord:
+        """The trial that shows the result: that of the culprits alone, or the last one."""
+        alone = (trial for trial in self.trials if trial.extensions == self.culprits)
+        return next(alone, self.trials[-1]) if self.finding is Finding.FOUND else self.trials[-1]
+
+
+class BisectRequest(msgspec.Struct, frozen=True):
+    """The run to bisect, and how."""
+
+    program: tuple[str, ...]
+    """The words that start zot."""
+    flags: tuple[str, ...]
+    """The flags and the words of a run, with `--json` and `--replay`."""
+    wants_events: bool
+    """Whether the user's command prints events: then a check by a command reads these, else the answer."""
+    has_timeout: bool
+    """Whether the command has a `--timeout` of its own."""
+    check: Check
+    longest_s: float
+    """Seconds that a run may take."""
+    repeat: int = 1
+    """The number of runs of each trial."""
+
+
+class BisectViewer(Protocol):
+    """Follows a bisection."""
+
+    def begins(self, kept: int, total: int, run: int) -> None:
+        """A run begins, the first is 1; with `kept` of `total` extensions, 0 of 0 as long as they are unknown."""
+
+    def ended(self, trial: TrialRecord, total: int) -> None:
+        """All runs of a trial have ended."""
+
+
+def bisect(request: BisectRequest, processes: TrialProcesses, viewer: BisectViewer) -> Bisection:
+    """Runs trials until the result is known. Raises `BisectError`, `SpawnError`, and `KeyboardInterrupt`."""
+    trials = _Trials(request, processes, viewer)
+    with_all = trials.run(None)
+    names = trials.names
+    if with_all.verdict is not Verdict.BAD:
+        finding = Finding.NEVER_BAD if with_all.verdict is Verdict.GOOD else Finding.UNRESOLVED
+        return Bisection(finding, names, (), tuple(trials.done))
+    if trials.run(()).verdict is Verdict.BAD:
+        return Bisection(Finding.ALWAYS_BAD, names, (), tuple(trials.done))
+    culprits = Search(names, lambda kept: trials.run(kept).verdict).find()
+    return Bisection(Finding.FOUND, names, culprits, tuple(trials.done))
+
+
+class _Trials:
+    """Runs the trials of one bisection, and keeps what the first ones have shown."""
+
+    def __init__(self, request: BisectRequest, processes: TrialProcesses, viewer: BisectViewer) -> None:
+        self.names: Names = ()
+        self.done: list[TrialRecord] = []
+        self._request = request
+        self._processes = processes
+        self._viewer = viewer
+        self._runs = 0
+        self._owners: dict[str, str] = {}
+        self._ran: tuple[RanTool, ...] | None = None
+        self._first: frozenset[str] = frozenset()
+        """The keys of the differences of the first request with all extensions."""
+
+    def run(self, kept: Names | None) -> TrialRecord:
+        """Runs one trial with these extensions; None: with all, which are not yet known."""
+        outcomes = [self._one(kept) for _ in range(self._request.repeat)]
+        if kept is None:
+            self._learn(outcomes)
+        elif not kept:
+            self._check_fit(outcomes)
+        judged = [self._judge(outcome, kept) for outcome in outcomes]
+        verdict = majority([each.verdict for each in judged])
+        shown = next((index for index, each in enumerate(judged) if each.verdict is verdict), 0)
+        record = TrialRecord(
+            self.names if kept is None else kept,
+            verdict,
+            judged[shown].why,
+            max(outcome.ending.seconds for outcome in outcomes),
+            sum(each.verdict is Verdict.BAD for each in judged),
+            len(judged),
+            tuple(outcomes[shown].complaints),
+        )
+        self.done.append(record)
+        self._viewer.ended(record, len(self.names))
+        return record
+
+    def _one(self, kept: Names | None) -> RunOutcome:
+        request, check = self._request, self._request.check
+        self._runs += 1
+        self._viewer.begins(len(self.names if kept is None else kept), len(self.names), self._runs)
+        plan = TrialPlan(
+            str(self._processes.report),
+            without=() if kept is None else tuple(name for name in self.names if name not in kept),
+            longest_s=request.longest_s,
+            owners=self._owners,
+            ran=self._ran,
+            waits=not isinstance(check, TimeCheck),
+            keeps_results=isinstance(check, DifferenceCheck),
+        )
+        most_s = min(check.most_s, request.longest_s) if isinstance(check, TimeCheck) else request.longest_s
+        # If bisect itself is killed, the run ends by its own limit.
+        limit = () if request.has_timeout else ("--timeout", f"{most_s + SPARE_S:g}")
+        outcome = self._processes.run((*request.program, *limit, *request.flags), plan, most_s)
+        if not outcome.result and not outcome.ending.was_ended and outcome.ending.exit_code == Status.USAGE.exit_code:
+            lines = outcome.stderr.strip().splitlines() or ["it says nothing"]
+            raise BisectError(f"the run cannot start: {lines[-1].removeprefix('zot: ')}")
+        return outcome
+
+    def _learn(self, outcomes: Sequence[RunOutcome]) -> None:
+        self.names = outcomes[0].names
+        if not self.names:
+            raise BisectError("the run has no extension that could be left out; name them with --ext, or install them")
+        self._owners = {tool: name for outcome in outcomes for tool, name in outcome.owners.items()}
+        self._ran = tuple(dict.fromkeys(call for outcome in outcomes for call in outcome.ran))
+        self._first = frozenset(each.key for each in outcomes[0].first if each.path != "system")
+
+    def _check_fit(self, outcomes: Sequence[RunOutcome]) -> None:
+        """Raises `BisectError` if the first request differs from the recorded one with and without extensions."""
+        common = [each for each in outcomes[0].first if each.key in self._first]
+        if common:
+            raise BisectError(
+                f"the recording does not fit; the first request differs with and without them: {common[0].line}"
+            )
+
+    def _judge(self, outcome: RunOutcome, kept: Names | None) -> Judged:
+        check = self._request.check
+        if isinstance(check, CommandCheck):
+            stdout = as_stdout(outcome, as_json=self._request.wants_events)
+            ended = self._processes.check(check.command, outcome, stdout, self._request.longest_s)
+            return check.judge_status(outcome, ended.status, ended.said)
+        if isinstance(check, DifferenceCheck) and kept == ():
+            return check.without_any(outcome)
+        return check.judge(outcome)
+
+
+def majority(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict of more than half of the runs; unresolved if there is none."""
+    verdict, count = Counter(verdicts).most_common(1)[0]
+    return verdict if 2 * count > len(verdicts) else Verdict.UNRESOLVED

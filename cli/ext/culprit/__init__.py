@@ -1,0 +1,1 @@
+"""`zot ext bisect`, `torture`, `profile` and `replay`: they find out which extension did it, and why."""
