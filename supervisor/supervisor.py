@@ -337,8 +337,7 @@ class Supervisor:
 
         written = StatsFile(
             self.loop, lambda: self.snapshot(kind, version, cwd), stats_file=stats_file, interval_s=stats_interval_s,
-            metrics_file=metrics_file, openmetrics=openmetrics, on_error=on_error,
-            exits=lambda: stats.take_exits(self.extensions),
+            metrics_file=metrics_file, openmetrics=openmetrics, on_error=on_error, extensions=self.extensions,
         )  # fmt: skip
         self.on_sample.append(lambda: written.sampled(is_last=self.closed))
         if stats_file is not None:

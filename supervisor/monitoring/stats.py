@@ -11,8 +11,6 @@ from supervisor.process.table import count_open_files, read_process
 from wire.stats import ExtensionStats, HostStats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from supervisor.extension.extension import Extension
     from supervisor.loop.loop import Loop
     from supervisor.monitoring.sampler import Sampler
@@ -58,11 +56,6 @@ def of_extension(extension: Extension, now: float, sharing: SharingFigures = UNS
         **account.counters(),
         **sharing._asdict(),
     )
-
-
-def take_exits(extensions: Iterable[Extension]) -> dict[str, int]:
-    """The extensions of which a process has ended since the last call, each with its memory in bytes just before."""
-    return {each.name: rss for each in extensions if (rss := each.account.take_rss_at_exit())}
 
 
 def definition_tokens(extension: Extension) -> int:

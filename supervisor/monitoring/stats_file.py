@@ -17,7 +17,7 @@ from wire import stats
 from wire.stats import Mark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from supervisor.extension.extension import Extension
@@ -59,10 +59,8 @@ class StatsFile:
         metrics_file: Path | None,
         openmetrics: bool = False,
         on_error: Callable[[str], None],
-        exits: Callable[[], dict[str, int]] = dict,
+        extensions: Iterable[Extension] = (),
     ) -> None:
-        """`exits` returns the extensions of which a process has ended since the last call, each with its memory in
-        bytes just before."""
         self._clock = loop.clock
         self._now = snapshot
         self._on_error = on_error
@@ -70,7 +68,7 @@ class StatsFile:
         self._reported: set[str] = set()
         self._marks = 0
         self._run: stats.Run | None = None
-        self._exits = exits
+        self._extensions = extensions
         self._before: dict[str, int] = {}
         """The memory of extensions just before an exit that no line has told yet."""
         first = self._now()
@@ -92,9 +90,10 @@ class StatsFile:
         """Writes the figures of a new sample to each file whose pause since its last write is over; with `is_last`, to
         both."""
         now = self._clock()
-        for name, rss in self._exits().items():
-            self._before[name] = max(rss, self._before.get(name, 0))
-            self._young_at = now
+        for extension in self._extensions:
+            if rss := extension.account.take_rss_at_exit():
+                self._before[extension.name] = max(rss, self._before.get(extension.name, 0))
+                self._young_at = now
         interval_s = 0.0 if now - self._young_at < YOUNG_S else self._interval_s
         if self._file is not None and (is_last or now - self._looked_at >= max(interval_s, self._pause_s)):
             self._write_change(now)
