@@ -157,7 +157,7 @@ def test_its_cost_is_counted(host: Host):
         host.supervisor.sample()
     assert sampler(host).samples == before + 5
     assert 0 < sampler(host).cpu_s < 1
-    stats = host.supervisor.host_stats("run", "1", "/")
+    stats = host.supervisor.snapshot("run", "1", "/").host
     assert stats.samples == before + 5
     assert stats.sampling_cpu_s == pytest.approx(sampler(host).cpu_s, abs=1e-4)
 
