@@ -15,19 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.accounting.fall import Fall
-from supervisor.home.config import Config, Keep
+from supervisor.home.config import Config
 from supervisor.traces import black_box_file
 from supervisor.traces.black_boxes import KEPT, Keeping, choose_keeping
 from supervisor.traces.black_boxes import BlackBoxes as Boxes
 from supervisor.traces.places import BLACK_BOX, extension_of
-from supervisor.traces.trace_file import TraceFile, trace_header
 from tests.support.host import SOON
-from wire.traces.black_box import KeptBox, decode
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.host import Host
+    from tests.support.kept_boxes import Keeper
+    from wire.traces.black_box import KeptBox
 
 MARKER = "marker-in-contents"
 CRASHES = 'hello("a")\nsend(type="ready")\nfor frame in frames(): os.kill(os.getpid(), signal.SIGSEGV)'
@@ -48,56 +48,13 @@ for frame in frames():
 """
 
 
-class Kept:
-    """A trace, and the black boxes beside it."""
-
-    def __init__(self, host: Host, home: Path, **config: Any) -> None:
-        self.host = host
-        self.said: list[str] = []
-        self.trace = TraceFile(home, Keep(), self.said.append, trace_header("run", "1", "/", {}))
-        self.trace.begin()
-        boxes = Boxes(self.trace, Config(**config), "1.0", host.loop.clock)
-        host.supervisor.on_fall += [self.trace.fell, boxes.fell]
-
-    @property
-    def paths(self) -> list[Path]:
-        return sorted(self.trace.path.parent.glob(f"*{BLACK_BOX}"))
-
-    def boxes(self) -> list[KeptBox]:
-        found = [decode(path.read_bytes()) for path in self.paths]
-        assert all(not box.fault for box in found)
-        return found
-
-    def one(self) -> KeptBox:
-        self.host.until(lambda: self.paths)
-        (box,) = self.boxes()
-        return box
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
-
-
 def last_of(box: KeptBox) -> tuple[str, str] | None:
     call = box.header.last_call
     return None if call is None else (call.type, call.name)
 
 
-@pytest.fixture(autouse=True)
-def written_once(monkeypatch: pytest.MonkeyPatch):
-    """The trace is closed by no test: the descriptor is."""
-    opened: list[TraceFile] = []
-    begin = TraceFile.begin
-    monkeypatch.setattr(TraceFile, "begin", lambda trace: (opened.append(trace), begin(trace))[1])
-    yield
-    for trace in opened:
-        if trace._fd >= 0:
-            os.close(trace._fd)
-
-
-def test_an_extension_that_crashes_leaves_its_last_frames_and_the_call(host: Host, home: Path):
-    kept = Kept(host, home)
+def test_an_extension_that_crashes_leaves_its_last_frames_and_the_call(host: Host, keep: Keeper):
+    kept = keep()
     host.write("falls", CRASHES)
     host.start()
     host.call("a", text=MARKER)
@@ -119,8 +76,8 @@ def test_an_extension_that_crashes_leaves_its_last_frames_and_the_call(host: Hos
     assert path.name in kept.trace.path.read_text()
 
 
-def test_a_killed_extension_names_the_call_that_was_pending(host: Host, home: Path):
-    kept = Kept(host, home)
+def test_a_killed_extension_names_the_call_that_was_pending(host: Host, keep: Keeper):
+    kept = keep()
     host.write("slow", HANGS)
     host.start()
     host.begin_call("a", b"{}", lambda _answer: None)
@@ -131,8 +88,8 @@ def test_a_killed_extension_names_the_call_that_was_pending(host: Host, home: Pa
     assert (box.header.cause, last_of(box), box.header.pid) == ("signal SIGKILL", ("tool_call", "a"), pid)
 
 
-def test_an_extension_that_hangs_leaves_one(host: Host, home: Path):
-    kept = Kept(host, home)
+def test_an_extension_that_hangs_leaves_one(host: Host, keep: Keeper):
+    kept = keep()
     host.write("hangs", HANGS, timeouts={"tool_call": 0.1})
     host.start()
     for _ in range(3):
@@ -141,8 +98,8 @@ def test_an_extension_that_hangs_leaves_one(host: Host, home: Path):
     assert (box.header.fall, last_of(box)) == ("hung", ("tool_call", "a"))
 
 
-def test_a_guard_without_a_verdict_leaves_one_for_a_crash_and_not_two(host: Host, home: Path):
-    kept = Kept(host, home)
+def test_a_guard_without_a_verdict_leaves_one_for_a_crash_and_not_two(host: Host, keep: Keeper):
+    kept = keep()
     code = 'hello("a", intercept=["tool_call"])\nsend(type="ready")\nfor frame in frames(): os._exit(3)'
     host.write("guard", code, restart={"policy": "permanent", "backoff_s": [60, 60]})
     host.start()
@@ -152,8 +109,8 @@ def test_a_guard_without_a_verdict_leaves_one_for_a_crash_and_not_two(host: Host
     assert box.frames[-1].name == "tool_call"
 
 
-def test_a_bad_verdict_leaves_one(host: Host, home: Path):
-    kept = Kept(host, home)
+def test_a_bad_verdict_leaves_one(host: Host, keep: Keeper):
+    kept = keep()
     code = """
 hello(intercept=["tool_call"])
 send(type="ready")
@@ -168,8 +125,8 @@ for frame in frames(): send(type="event_intercept_response", id=frame["id"], blo
     ]
 
 
-def test_a_crash_loop_leaves_the_first_ones_and_the_last(host: Host, home: Path):
-    kept = Kept(host, home)
+def test_a_crash_loop_leaves_the_first_ones_and_the_last(host: Host, keep: Keeper):
+    kept = keep()
     code = 'hello("a")\nsend(type="ready")\nos._exit(3)'
     host.write("loops", code, restart={"policy": "permanent", **SOON, "max": 5})
     host.launch()
@@ -180,14 +137,14 @@ def test_a_crash_loop_leaves_the_first_ones_and_the_last(host: Host, home: Path)
 
 
 @pytest.mark.parametrize("form", ["types", "full"])
-def test_contents_are_in_no_file_unless_asked_for(host: Host, home: Path, form: str):
-    kept = Kept(host, home, black_box=form)
+def test_contents_are_in_no_file_unless_asked_for(host: Host, keep: Keeper, form: str):
+    kept = keep(black_box=form)
     host.write("talks", SAYS_MUCH)
     host.start()
     host.call("a", text=MARKER, more={MARKER: [MARKER]})
     host.ask(tool_args=b'{"path": "%b"}' % MARKER.encode())
     box = kept.one()
-    texts = [path.read_text() for path in home.rglob("*") if path.is_file()]
+    texts = [path.read_text() for path in kept.home.rglob("*") if path.is_file()]
     assert any(MARKER in text for text in texts) is (form == "full")
     assert {frame.kind for frame in box.frames} >= {"tool_call", "tool_result", "notify", "log", "event_intercept"}
     if form == "full":
@@ -195,10 +152,10 @@ def test_contents_are_in_no_file_unless_asked_for(host: Host, home: Path, form: 
         assert json.loads(call.text or "")["args"]["text"] == MARKER
 
 
-def test_secrets_are_masked_in_contents(host: Host, home: Path, monkeypatch: pytest.MonkeyPatch):
+def test_secrets_are_masked_in_contents(host: Host, keep: Keeper, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SHOP_PASSWORD", 'hunter2 "ä"')
     token = "ghp_" + "0aB" * 12
-    kept = Kept(host, home, black_box="full")
+    kept = keep(black_box="full")
     host.write("falls", CRASHES)
     host.start()
     host.call("a", text=f'login hunter2 "ä" with {token}', more=json.dumps({"nested": 'hunter2 "ä"'}))
@@ -209,9 +166,9 @@ def test_secrets_are_masked_in_contents(host: Host, home: Path, monkeypatch: pyt
     assert json.loads(box.frames[-1].text or "")["args"]["text"] == "login [masked] with [masked]"
 
 
-def test_other_programs_leave_one_too(host: Host, home: Path, tmp_path: Path):
-    kept = Kept(host, home)
-    shell = """read -r _ </dev/null; echo '{"type":"hello","name":"sh"}'
+def test_other_programs_leave_one_too(host: Host, keep: Keeper, tmp_path: Path):
+    kept = keep()
+    shell = """echo '{"type":"hello","name":"sh"}'
 echo '{"type":"register_tool","name":"of_sh","schema":{"type":"object"}}'; echo '{"type":"ready"}'
 while read -r line; do case $line in *'"tool_call"'*) exit 7 ;; *'"shutdown"'*) exit 0 ;; esac; done"""
     (tmp_path / "x.sh").write_text(shell)
@@ -232,8 +189,8 @@ while read -r line; do case $line in *'"tool_call"'*) exit 7 ;; *'"shutdown"'*) 
     assert [box.header.cause for box in kept.boxes()] == causes
 
 
-def test_runs_of_a_batch_do_not_write_to_one_file(host: Host, home: Path):
-    first = Kept(host, home)
+def test_runs_of_a_batch_do_not_write_to_one_file(host: Host, keep: Keeper):
+    first = keep()
     other = Boxes(first.trace, Config(), "1.0", host.loop.clock)
     host.supervisor.on_fall.append(other.fell)
     host.write("falls", CRASHES)
@@ -243,8 +200,10 @@ def test_runs_of_a_batch_do_not_write_to_one_file(host: Host, home: Path):
     assert [path.name.split(".")[-3] for path in first.paths] == ["1", "2"]
 
 
-def test_a_full_disk_is_told_once_and_nothing_more_is_written(host: Host, home: Path, monkeypatch: pytest.MonkeyPatch):
-    kept = Kept(host, home)
+def test_a_full_disk_is_told_once_and_nothing_more_is_written(
+    host: Host, keep: Keeper, monkeypatch: pytest.MonkeyPatch
+):
+    kept = keep()
 
     def fail(_fd: int, _text: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -260,8 +219,8 @@ def test_a_full_disk_is_told_once_and_nothing_more_is_written(host: Host, home: 
     assert kept.paths == []
 
 
-def test_an_end_in_good_order_leaves_none(host: Host, home: Path):
-    kept = Kept(host, home)
+def test_an_end_in_good_order_leaves_none(host: Host, keep: Keeper):
+    kept = keep()
     host.write("ends", 'hello("a")\nsend(type="ready")')
     host.launch()
     host.until(lambda: any(name == "ends" and kind != "started" for name, kind, _message in host.notices))
