@@ -212,8 +212,10 @@ class _Replay:
         """Sends a request with made-up contents; None if the extension has no such tool, command or guard."""
         process, kind, name = self.process, step.head.kind, step.head.name
         registry = process.registry
-        if kind in CALLS and (tool := registry.tools.get(name)) is not None:
-            return process.requests.call(name, msgspec.json.encode(self._make_arguments(tool)), self._wait_s)
+        if kind in CALLS:
+            tool = next((tool for known, tool in registry.tools.items() if name == known.rpartition("__")[2]), None)
+            if (tool := registry.tools.get(name, tool)) is not None:
+                return process.requests.call(tool.name, msgspec.json.encode(self._make_arguments(tool)), self._wait_s)
         if kind == "command_invoked" and name in registry.commands:
             return process.requests.invoke(name, "")
         if kind == "event_intercept" and name in registry.guards:

@@ -86,8 +86,7 @@ def _head(frame: BoxFrame, body: bytes | None) -> FrameHead:
         return head_of(message, is_sent=is_sent)
     if not frame.kind:
         return NO_MESSAGE
-    shape = {"type": frame.kind, "id": frame.id, "name": frame.name, "event": frame.name}
-    head = head_of(shape, is_sent=is_sent)
+    head = head_of({"type": frame.kind, "id": frame.id}, is_sent=is_sent)._replace(name=frame.name)
     if frame.kind == "answer" or "handlePending" in frame.kind:
         return head._replace(role="answer")
     return head._replace(role="") if frame.kind.startswith("notifications/") else head
