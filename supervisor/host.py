@@ -38,6 +38,7 @@ from supervisor.reload.reloader import Reloader
 from supervisor.reload.watch_mode import mcp_files, parents_of, watch
 from supervisor.sharing.attach_server import AttachServer
 from supervisor.supervisor import Supervisor
+from supervisor.traces.black_boxes import BlackBoxes
 from supervisor.traces.trace_file import name_profiles
 from wire.dialects.base import HostInfo
 from wire.suggestions import no_such
@@ -188,7 +189,8 @@ class Host:
         self._trace = trace
         name_profiles(self.supervisor.stall_profiles, self.home, trace, always=profile_on_stall)
         if trace is not None:
-            self.supervisor.on_fall.append(trace.fell)
+            boxes = BlackBoxes(trace, self._config, version, self.loop.clock)
+            self.supervisor.on_fall += [trace.fell, boxes.fell]
             trace.figures = lambda: self.supervisor.snapshot(kind, version, self.cwd)
         origin = EventOrigin(kind, self.cwd, "" if trace is None else trace.id)
         say = partial(self._tell_once, "on_event", level="warning")

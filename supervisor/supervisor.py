@@ -109,7 +109,7 @@ class Supervisor:
         self._env: Environment = {}
         self.data_folder: Path | None = None
         """The folder that contains the data folders of all extensions."""
-        self._started, self.stall_profiles = (loop.clock(), time.time()), StallProfiles(loop)
+        self._started, self.stall_profiles = (loop.clock(), time.time()), StallProfiles(loop, self._processes.marks)
         self._context = HostContext(
             loop, host, logs, self._processes.table, self.stall_profiles, self._processes.tracker, limits=limits,
             is_strict=strict_guards, lets_asked_pass=allow_asked, registrations=registrations_folder,

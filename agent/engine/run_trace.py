@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.options import RunRequest
 from agent.run_flags import RunFlags
+from supervisor.traces.black_boxes import BlackBoxes
 from supervisor.traces.kept_flags import kept_flags
 from supervisor.traces.trace_file import TraceFile, name_profiles, trace_header
 from wire import stats
@@ -43,8 +44,9 @@ def open_trace(options: Options, engine: Engine, version: str, say: Callable[[st
         )  # fmt: skip
     trace = TraceFile(options.home, options.config.runs.keep, say, header, path)
     trace.begin()
+    boxes = BlackBoxes(trace, options.config, version, engine.supervisor.loop.clock)
+    engine.supervisor.on_fall += [trace.fell, boxes.fell]
     name_profiles(profiles, options.home, trace, always=options.profile_on_stall)
-    engine.supervisor.on_fall.append(trace.fell)
     trace.figures = lambda: engine.supervisor.snapshot("run", version, options.cwd)
     return trace
 

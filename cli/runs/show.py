@@ -180,9 +180,10 @@ def _file_rows(run: RunTrace) -> Table:
     for file in run.beside:
         noun = "black box" if file.kind == BLACK_BOX else "profile"
         rows.append((f"{noun} of {terminal_text(file.extension, 60)}", _use(file)))
-    for name, path in _logs(run).items():
+    for name in _logs(run):
         shown = terminal_text(name, 60)
-        rows.append((f"log of {shown}", f"{terminal_text(path)}: the lines of pid {run.header.pid}"))
+        of_run = "" if run.header.kind == "batch" else f" --run {run.header.pid}"  # each run of a batch is a process
+        rows.append((f"log of {shown}", f"zot ext logs {shlex.quote(shown)} -t{of_run}"))
     return rows
 
 

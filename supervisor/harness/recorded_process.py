@@ -128,7 +128,7 @@ class RecordedProcess(ProcessWorker):
         setup = Setup(self.name, HOST, DEFAULT_FRAME_LIMIT, found.options)
         folder = str(found.folder)
         super().__init__(loop, self, dialect, setup, host=host, folder=folder, index=0)
-        self.channel.session = _Tap(self.channel.session, self._hear)
+        self.channel.session = self.tap = _Tap(self.channel.session, self._hear)
         self.channel.handlers[Warned] = self._on_warned
         self.said: list[RecordedLine] = []
         """The lines of both directions."""
@@ -182,6 +182,10 @@ class RecordedProcess(ProcessWorker):
     def say(self, frame: dict[str, Any]) -> bool:
         """Sends a frame. Returns False if the process no longer reads."""
         return self.requests.write(msgspec.json.encode(frame) + b"\n")
+
+    def leave_to_caller(self, *, is_left: bool) -> None:
+        """While it is left to the caller, the extension is heard as before, and nobody answers it but the caller."""
+        self.tap.is_muted = is_left
 
     def _connect(self, stdin: PipeWriter | Link, stdout: PipeReader | Link, hello_s: float) -> None:
         super()._connect(cast("PipeWriter", _WriterTap(stdin, self.note_said)), stdout, hello_s)
@@ -273,6 +277,8 @@ class _Tap:
     def __init__(self, session: DialectSession, hear: Callable[[Line | Oversize, Sequence[Message]], None]) -> None:
         self._session = session
         self._hear = hear
+        self.is_muted = False
+        """Whether messages are only heard: no handler gets them, and no answer is sent."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
@@ -280,12 +286,16 @@ class _Tap:
     def receive(self, line: Line, now: float) -> Received:
         received = self._session.receive(line, now)
         self._hear(line, received[0])
-        return received
+        return ((), b"") if self.is_muted else received
+
+    def on_time(self, now: float) -> Received:
+        received = self._session.on_time(now)
+        return ((), b"") if self.is_muted else received
 
     def receive_oversize(self, dropped: Oversize, now: float) -> Received:
         received = self._session.receive_oversize(dropped, now)
         self._hear(dropped, received[0])
-        return received
+        return ((), b"") if self.is_muted else received
 
 
 class _WriterTap:

@@ -77,7 +77,7 @@ class TraceFile:
         self.began_at = time.time()
         self._pid = os.getpid()
         self.path = path or runs_folder(home) / f"{new_id(self.began_at, self._pid)}{TRACE}"
-        self._keep, self._say, self._header = keep, say, header
+        self._keep, self.say, self._header = keep, say, header
         self.figures: Callable[[], stats.Stats] | None = None
         """Returns the figures at its end; None for a batch, whose runs have their own extensions."""
         self._fd = -1
@@ -90,6 +90,11 @@ class TraceFile:
     @property
     def id(self) -> str:
         return self.path.name.removesuffix(TRACE)
+
+    @property
+    def is_lost(self) -> bool:
+        """It cannot be written; the user has been told."""
+        return self._has_failed
 
     def begin(self) -> None:
         """Writes the first line."""
@@ -168,7 +173,7 @@ class TraceFile:
             os.write(self._fd, text)
         except OSError as error:
             self._has_failed = True
-            self._say(f"no trace of this run: {self.path}: {error.strerror}; it goes on without one (--no-trace)")
+            self.say(f"no trace of this run: {self.path}: {error.strerror}; it goes on without one (--no-trace)")
 
     def _open(self) -> int:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW

@@ -65,7 +65,9 @@ def ext_test(
     scripts: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="SCRIPT...", help="Scripts. Default: PATH/tests/*.jsonl, or PATH/test*.jsonl.", show_default=False
+            metavar="SCRIPT...",
+            help="Scripts, or black boxes. Default: PATH/tests/*.jsonl, or PATH/test*.jsonl.",
+            show_default=False,
         ),
     ] = None,
     record: Annotated[
@@ -91,7 +93,7 @@ def ext_test(
 
     Each script has a process of its own, with an empty folder for its state and a project with the files that the
     script names. Without a script only the handshake and the shutdown are tried. With --update a script whose run fails
-    stays as it was.
+    stays as it was. A black box passes if the extension does not fall again, see zot ext replay.
 
     Exit status: 0 all passed, 1 one failed, 2 nothing could be run, 130 interrupted.
 

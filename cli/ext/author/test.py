@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent.tools.files.user_file import replace_file
 from agent.tools.outcome import ToolError
+from cli.ext.author.box_script import is_black_box_file, play_box
 from cli.ext.author.script_report import report_for
 from cli.ext.script_target import check_conversation, project_at, script_target
 from cli.json_line import print_json
@@ -18,7 +19,7 @@ from supervisor.discovery.trust_store import TrustStore
 from supervisor.harness.harness import Harness
 from supervisor.harness.new_answers import rewrite
 from supervisor.harness.result import recording
-from supervisor.harness.script import Script, read_script
+from supervisor.harness.script import Script, ScriptHeader, read_script
 from supervisor.harness.script_runner import collect, play, record
 from supervisor.home.config import load_config
 from supervisor.home.zot_home import zot_home
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from supervisor.discovery.found_extension import FoundExtension
+    from supervisor.harness.result import ScriptResult
 
 GREETING = "handshake and shutdown"
 
@@ -59,7 +61,7 @@ def run_test(request: ScriptsRequest) -> int:
         if request.update:
             return _update(harness, found, scripts, request, cwd)
         for script in scripts or [Script(GREETING, ())]:
-            report.add(script, play(harness, found, script, cwd=cwd, wait_s=request.wait_s))
+            report.add(script, _play(harness, found, script, cwd, request.wait_s))
     report.close(has_scripts=bool(scripts))
     if advice := TrustStore(zot_home()).data_advice(found):
         complain("ext test", f"{found.manifest.name} is no longer trusted (its files have changed); {advice}")
@@ -83,10 +85,25 @@ def _prepare(request: ScriptsRequest) -> tuple[FoundExtension, list[Script]]:
             " lines first",
             Status.USAGE,
         )
-    scripts = [read_script(path) for path in paths]
+    scripts = [_read(path, request) for path in paths]
     if request.cwd and (having := next((script for script in scripts if script.about.project is not None), None)):
         raise UnableError(f"--cwd: {having.name} brings its own project; leave --cwd out", Status.USAGE)
     return found, scripts
+
+
+def _read(path: Path, request: ScriptsRequest) -> Script:
+    """The script, or the black box, which is a script without lines. Raises `ScriptError` and `UnableError`."""
+    if not is_black_box_file(path):
+        return read_script(path)
+    if request.update or request.record is not None:
+        raise UnableError(f"{path} is a black box; --update and --record are for scripts", Status.USAGE)
+    return Script(str(path), (), ScriptHeader(title="black box"))
+
+
+def _play(harness: Harness, found: FoundExtension, script: Script, cwd: Path | None, wait_s: float) -> ScriptResult:
+    if script.steps or not is_black_box_file(Path(script.name)):
+        return play(harness, found, script, cwd=cwd, wait_s=wait_s)
+    return play_box(harness, found, Path(script.name), cwd=cwd, wait_s=wait_s)
 
 
 def _find_extension(path: str) -> FoundExtension:

@@ -14,6 +14,7 @@ from cli.parameters import HostOption, Json, Name
 def register(app: typer.Typer) -> None:
     app.command("bisect")(ext_bisect)
     app.command("profile")(ext_profile)
+    app.command("replay")(ext_replay)
     app.command("torture")(ext_torture)
 
 
@@ -127,6 +128,45 @@ def ext_profile(
     from cli.ext.culprit.profile import run_profile
 
     exit_with("ext profile", lambda: run_profile(name, pid, seconds=seconds, output=output, as_json=as_json))
+
+
+def ext_replay(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A black box: RUN.NAME.N.box.jsonl in $ZOT_HOME/runs.")],
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME|PATH]",
+            help="The extension, or its folder. Default: that of the black box, if it is installed.",
+            show_default=False,
+            autocompletion=installed_extensions,
+        ),
+    ] = None,
+    cwd: Annotated[
+        str | None,
+        typer.Option("--cwd", metavar="DIR", help="Use this project folder. Default: an empty folder."),
+    ] = None,
+    wait: Annotated[
+        float,
+        typer.Option("--wait", metavar="SECONDS", help="Wait up to SECONDS for each answer.", min=0.01, max=86400),
+    ] = 10.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a line.")] = False,
+) -> None:
+    """Play the host's part of a black box to an extension, and say whether it falls again.
+
+    The extension is started alone, with an empty data folder, and gets the recorded frames: each one when it has
+    answered all that it had answered before. Its tools really run. A black box without contents has types only; then
+    its calls of tools, commands and questions to guards are played with contents that are made up.
+
+    Exit status: 0 it did not fall, 1 it falls again, 2 nothing could be played, 130 interrupted.
+
+    Examples:
+        zot ext replay ~/.zot/runs/20261128-191102-4711.guard.1.box.jsonl         the installed one
+        zot ext replay guard.1.box.jsonl ./guard                                  the one in this folder
+        zot ext replay guard.1.box.jsonl ./guard --cwd . --json                   in this project, for a program
+    """
+    from cli.ext.culprit.replay import ReplayRequest, run_replay
+
+    exit_with("ext replay", lambda: run_replay(ReplayRequest(file, name, cwd, wait, as_json)))
 
 
 def ext_torture(

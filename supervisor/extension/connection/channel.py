@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from supervisor.extension.connection.black_box import SHORT
 from supervisor.extension.connection.open_calls import OpenCalls
 from supervisor.extension.connection.pending_requests import PendingRequests
 from supervisor.extension.connection.round_trips import RoundTrips
@@ -48,8 +49,9 @@ class Channel:
     worker."""
 
     __slots__ = (
-        "_account", "_complaints", "_has_ended", "_loop", "_more_timer", "_most", "_session_timer", "frames_in",
-        "handlers", "host_calls", "last_frame", "on_pong", "requests", "round_trips", "session", "splitter",
+        "_account", "_black_box", "_complaints", "_has_ended", "_loop", "_more_timer", "_most", "_session_timer",
+        "frames_in", "handlers", "host_calls", "last_frame", "on_pong", "requests", "round_trips", "session",
+        "splitter",
     )  # fmt: skip
 
     def __init__(
@@ -65,8 +67,9 @@ class Channel:
         on_unusable: Callable[[Unusable], None],
     ) -> None:
         self.session = session = dialect.session(setup)
-        self.requests = PendingRequests(loop, session, account, timeouts, complaints, on_timeout)
-        self.requests.is_extended_by_progress = dialect.is_extended_by_progress
+        self.requests = requests = PendingRequests(loop, session, account, timeouts, complaints, on_timeout)
+        self._black_box = requests.black_box
+        requests.is_extended_by_progress = dialect.is_extended_by_progress
         self.round_trips = RoundTrips(self.requests.ping)
         self.host_calls = OpenCalls(
             loop, session, self.reply, since=loop.clock(), remark=complaints.remark,
@@ -127,8 +130,13 @@ class Channel:
             # Most chunks are one line.
             account.frames_in += 1
             self.frames_in += 1
+            line = data[:-1]  # kept instead of `data`, whose block of memory was as large as the read
+            if size <= SHORT:
+                self._black_box.append((now, False, line))
+            else:
+                self._black_box.add_long(now, False, line)
             try:
-                messages, reply = session.receive(data[:-1], now)
+                messages, reply = session.receive(line, now)
             except Exception as error:
                 messages, reply = _fail_session(error)
             for message in messages:
@@ -149,6 +157,7 @@ class Channel:
         self.frames_in += count
         if count > CROWD:
             account.junk_lines += drop_scraps(lines, self.splitter.shortest)
+        self._black_box.add_lines(now, lines)
         self._complaints.drop_notes(lines, session.note_heads)
         replies: list[bytes] = []
         for line in lines:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from supervisor.extension.connection.black_box import SHORT, BlackBox
 from supervisor.loop.future import Failure, Pending
 from supervisor.loop.rate_limit import TokenBucket
 from supervisor.process.child import EXIT_FOLLOWS_S
@@ -62,9 +63,9 @@ class PendingRequests:
 
     __slots__ = (
         "_clock", "_complaints", "_loop", "_on_timeout", "_progress_gate", "accepts_cancel",
-        "accepts_tool_cancel", "accepts_verdict_cancel", "account",
-        "is_extended_by_progress", "lost", "pending", "refusal", "session", "stdin", "stdout", "timeouts",
-        "timeouts_in_row", "told", "waits_for_start",
+        "accepts_tool_cancel", "accepts_verdict_cancel", "account", "black_box",
+        "is_extended_by_progress", "last_failed", "lost", "pending", "refusal", "session", "stdin", "stdout",
+        "timeouts", "timeouts_in_row", "told", "waits_for_start",
     )  # fmt: skip
 
     def __init__(
@@ -84,10 +85,14 @@ class PendingRequests:
         self.stdout: PipeReader | Link | None = None
         """The pipe that a wait for an answer reads; None before the start."""
         self.account = account
+        self.black_box = BlackBox()
+        """The last frames to the worker, and from it."""
         self.timeouts = timeouts
         self.pending: dict[str, Pending] = {}
         self.lost = 0
         """Number of requests that failed with the end of the worker."""
+        self.last_failed: tuple[str, Pending] | None = None
+        """The last request that got no answer, or one that cannot be read, with its id."""
         self.timeouts_in_row = 0
         self.told = 0
         """The number of events so far."""
@@ -181,7 +186,11 @@ class PendingRequests:
             return pending
         account = self.account
         account.frames_out += 1
-        account.bytes_out += len(frame)
+        account.bytes_out += (size := len(frame))
+        if size <= SHORT:
+            self.black_box.append((pending.asked_at, True, frame))
+        else:
+            self.black_box.add_long(pending.asked_at, True, frame)
         return pending
 
     def wait(self, pending: Pending, timeout_s: float) -> None:
@@ -205,6 +214,7 @@ class PendingRequests:
         for call_id, other in self.pending.items():
             if other is pending:
                 del self.pending[call_id]
+                self.last_failed = call_id, pending
                 self._send_cancel(call_id, pending, reason)
                 break
         self.account.timeouts += 1
@@ -256,6 +266,7 @@ class PendingRequests:
         pending = None if key is None else self.pending.pop(key, None)
         if pending is None:
             return False
+        self.last_failed = str(key), pending
         self._complaints.remark(frame.reason)
         pending.fail(Failure.BAD_ANSWER, frame.reason)
         return True
@@ -297,6 +308,8 @@ class PendingRequests:
         """Fails all pending requests."""
         failed = list(self.pending.values())
         self.lost = len(failed)
+        if failed:
+            self.last_failed = next(reversed(self.pending.items()))
         self.pending.clear()
         for pending in failed:
             pending.fail(failure, reason)
@@ -331,5 +344,9 @@ class PendingRequests:
         if self.stdin is None or not self.stdin.send(frame):
             return False
         self.account.frames_out += 1
-        self.account.bytes_out += len(frame)
+        self.account.bytes_out += (size := len(frame))
+        if size <= SHORT:
+            self.black_box.append((self._clock(), True, frame))
+        else:
+            self.black_box.add_long(self._clock(), True, frame)
         return True

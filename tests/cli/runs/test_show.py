@@ -37,7 +37,7 @@ def test_a_run_with_all_parts(zot):
     assert told["Falls"] == ["+500 ms crash crashed exit 3", "+1 s crash crashed exit 3"]
     assert told["Use"][0] == "extension state restarts exits CPU memory calls errors timeouts 99 %"
     assert told["Use"][1] == "crash ready 0 0 0.00 s 12.0M 0 0 0 -"
-    assert told["Files"] == [f"trace {path}", f"log of crash {log}: the lines of pid {GONE}"]
+    assert told["Files"] == [f"trace {path}", f"log of crash zot ext logs crash -t --run {GONE}"]
 
 
 def test_a_run_that_was_killed_tells_what_there_was(zot):

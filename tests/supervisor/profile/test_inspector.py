@@ -13,7 +13,7 @@ from supervisor.process.table import ON_LINUX, is_alive, read_process
 from supervisor.profile import inspector
 from supervisor.profile.errors import ProfileError
 from supervisor.profile.speedscope import from_node, hot_spots
-from tests.support.profiled import BUSY_NODE, HANGING_NODE, SPIN, needs_node, node, python, running
+from tests.support.profile_targets import BUSY_NODE, HANGING_NODE, SPIN, needs_node, node, python, running
 from tests.support.zot_process import wait_until
 
 PORT = "--inspect-port=0"

@@ -1,0 +1,124 @@
+"""Makes the text of a black box from the frames of a worker that fell, and writes it."""
+
+from __future__ import annotations
+
+import base64
+import os
+import time
+from typing import TYPE_CHECKING
+
+from supervisor.cleanup.host_record import unlink
+from supervisor.home.safe_files import write_all
+from supervisor.traces.places import BLACK_BOX, beside
+from wire.text import valid_text
+from wire.traces import black_box
+from wire.traces.black_box import BlackBox, BoxFrame, PendingCall
+from wire.traces.frame_heads import bodies, read_head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from supervisor.accounting.fall import Fall
+    from supervisor.extension.connection.black_box import Entry
+    from supervisor.extension.extension import Extension
+    from supervisor.extension.worker import Worker
+    from supervisor.traces.masking import Masking
+
+ATTEMPTS = 20
+"""Numbers that are tried: the runs of a batch have one trace, and keep about as many black boxes of one extension."""
+LAST_NUMBER = 999
+CUT_OFF = 4096
+"""Number of characters at the end of a part of a frame that are left out: the part may end within a secret."""
+
+
+def make_box(
+    extension: Extension, worker: Worker, fall: Fall, *, run: str, version: str, now: float, masking: Masking | None
+) -> bytes:
+    """The text of the black box of a worker that has just fallen, at the time `now` of the loop's clock. Without
+    `masking` it has no contents."""
+    box = worker.requests.black_box
+    entries = box.last()
+    wall = time.time()
+    frames = list(_frames(entries, wall - now, masking))
+    hello = worker.said_hello
+    header = BlackBox(
+        run=run, time=round(wall, 6), zot=version,
+        extension=valid_text(extension.name), folder=valid_text(str(extension.found.where)),
+        dialect=extension.manifest.dialect, version="" if hello is None else hello.version or "",
+        pid=fall.pid, fall=fall.kind, cause=fall.cause, pending=fall.pending, last_call=_last_call(worker, fall, now),
+        form="types" if masking is None else "full", frames=len(frames), is_whole=box.is_whole,
+        masked=sum(1 for frame in frames if masking is not None and _is_masked(frame)),
+    )  # fmt: skip
+    return black_box.encode(header, frames)
+
+
+def _is_masked(frame: BoxFrame) -> bool:
+    from supervisor.traces.masking import MASK
+
+    return MASK in (frame.text or "") or (frame.text is None and frame.base64 is None)
+
+
+def _frames(entries: Iterable[Entry], to_wall: float, masking: Masking | None) -> Iterator[BoxFrame]:
+    for at, is_sent, data, *length in entries:
+        parts = bodies(data)
+        for body in parts:
+            size = length[0] if length and body is parts[-1] else len(body)
+            is_cut = size > len(body)
+            head = read_head(body, is_sent=is_sent)
+            text, encoded = (None, None) if masking is None else _contents(body, masking, is_cut=is_cut)
+            yield BoxFrame(
+                time=round(at + to_wall, 6), side="host" if is_sent else "extension", kind=head.kind, id=head.id,
+                name=head.name, size=size, is_cut=is_cut, text=text, base64=encoded,
+            )  # fmt: skip
+
+
+def _contents(body: bytes, masking: Masking, *, is_cut: bool) -> tuple[str | None, str | None]:
+    """The text, or the bytes in base64; both None if a secret in it cannot be masked."""
+    masked = masking.mask(body.decode("utf-8", "surrogateescape"))
+    if masked is None:
+        return None, None
+    if is_cut:
+        masked = masked[:-CUT_OFF]
+    try:
+        masked.encode()
+    except UnicodeEncodeError:
+        return None, base64.b64encode(masked.encode("utf-8", "surrogateescape")).decode()
+    return masked, None
+
+
+def _last_call(worker: Worker, fall: Fall, now: float) -> PendingCall | None:
+    """The last request that the worker did not answer, if its fall left one."""
+    requests = worker.requests
+    if requests.last_failed is None or not (fall.pending or requests.timeouts_in_row or fall.kind == "no_verdict"):
+        return None
+    call_id, pending = requests.last_failed
+    what = pending.what
+    if fall.kind == "no_verdict" and what is not None:
+        return None
+    waited_s = round(max(0.0, now - pending.asked_at), 3)
+    if what is None:
+        return PendingCall("event_intercept", call_id, "", waited_s)
+    if what.startswith("/"):
+        return PendingCall("command_invoked", call_id, what[1:], waited_s)
+    return PendingCall("tool_call", call_id, what, waited_s)
+
+
+def write_box(trace: Path, extension: str, text: bytes, first: int) -> tuple[Path, int] | None:
+    """Writes a new file beside the trace, with the first free number from `first` on. Returns it with its number; None
+    if the `ATTEMPTS` next ones are taken. Raises `OSError`."""
+    for number in range(first, min(first + ATTEMPTS, LAST_NUMBER + 1)):
+        path = beside(trace, extension, number, BLACK_BOX)
+        try:
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            continue
+        try:
+            write_all(fd, text)
+        except OSError:
+            unlink(path)
+            raise
+        finally:
+            os.close(fd)
+        return path, number
+    return None

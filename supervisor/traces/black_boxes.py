@@ -1,0 +1,109 @@
+"""Keeps the black boxes of extensions that fall, beside the trace of their run.
+
+A few of each extension are kept: the first ones and the last. What is written is bounded for each run, and a file that
+cannot be written is told once; the run goes on.
+"""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from supervisor.cleanup.host_record import unlink
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from supervisor.accounting.fall import Fall
+    from supervisor.extension.extension import Extension
+    from supervisor.extension.worker import Worker
+    from supervisor.home.config import Config
+    from supervisor.traces.masking import Masking
+    from supervisor.traces.trace_file import TraceFile
+
+KEPT = 3
+"""Maximum number of black boxes of one extension and run. Later falls replace the last one."""
+RUN_LIMIT = 16 * 2**20
+"""Maximum number of bytes that one run writes to black boxes, replaced ones included."""
+
+
+class Keeping(Enum):
+    """What becomes of the black box of a fall."""
+
+    NEW = "a new file"
+    REPLACE = "in place of the last file"
+    NONE = "not kept"
+
+
+def choose_keeping(fall: Fall, *, kept: int, is_empty: bool) -> Keeping:
+    """Chooses by the fall and the number of files that its extension has. An end in good order leaves none if no
+    request was lost, nor does a leak, which ends nothing. A guard may give no verdict thousands of times: such a fall replaces no file."""
+    if fall.kind == "leak" or (fall.kind == "ended" and not fall.pending):
+        return Keeping.NONE
+    if is_empty and fall.kind in ("no_verdict", "refused"):
+        return Keeping.NONE  # it was not running
+    if kept < KEPT:
+        return Keeping.NEW
+    return Keeping.NONE if fall.kind == "no_verdict" else Keeping.REPLACE
+
+
+class _Kept(NamedTuple):
+    """The files of one extension, and the moment of the last one."""
+
+    paths: tuple[Path, ...] = ()
+    last: int = 0
+    """The number of the last file."""
+    moment: tuple[float, float, int] = (0.0, 0.0, 0)
+
+
+class BlackBoxes:
+    """The black boxes of one run, beside its trace. `clock` is that of the loop."""
+
+    def __init__(self, trace: TraceFile, config: Config, version: str, clock: Callable[[], float]) -> None:
+        self._trace, self._config, self._version, self._clock = trace, config, version, clock
+        self._kept: dict[str, _Kept] = {}
+        self._left = RUN_LIMIT
+        self._masking: Masking | None = None
+
+    def fell(self, extension: Extension, worker: Worker, fall: Fall) -> None:
+        """Takes each fall of an extension."""
+        box = worker.requests.black_box
+        kept = self._kept.get(extension.name, _Kept())
+        keeping = choose_keeping(fall, kept=len(kept.paths), is_empty=not box)
+        moment = (worker.started_at, box[-1][0] if box else 0.0, worker.channel.frames_in)
+        if keeping is Keeping.NONE or moment == kept.moment or self._left <= 0 or self._trace.is_lost:
+            return  # at the same moment: one crash is a fall of the process, and one of the guard in it
+        now = self._clock()
+        from supervisor.traces import black_box_file  # most runs see no fall
+
+        text = black_box_file.make_box(
+            extension, worker, fall, run=self._trace.id, version=self._version, now=now,
+            masking=self._make_masking() if self._config.black_box == "full" else None,
+        )  # fmt: skip
+        self._left -= len(text)
+        try:
+            written = black_box_file.write_box(self._trace.path, extension.name, text, kept.last + 1)
+        except OSError as error:
+            self._left = 0
+            place = error.filename or self._trace.path.parent
+            self._trace.say(f"no black box of {extension.name}: {place}: {error.strerror}; the run goes on")
+            return
+        if written is None:
+            return
+        path, number = written
+        paths = kept.paths
+        if keeping is Keeping.REPLACE:
+            unlink(paths[-1])
+            paths = paths[:-1]
+        self._kept[extension.name] = _Kept((*paths, path), number, moment)
+        self._trace.link(extension.name, path)
+
+    def _make_masking(self) -> Masking:
+        if self._masking is None:
+            from supervisor.discovery.environment import is_secret
+            from supervisor.traces.masking import Masking
+
+            self._masking = Masking(value for name, value in os.environ.items() if is_secret(name, self._config, value))
+        return self._masking
