@@ -34,7 +34,7 @@ def deliveries() -> Iterator[None]:
 
 
 def waits_for_the_fall(zot: Zot) -> Script:
-    """A run of one step that goes on until an extension has been given up, as a program was told, or the trace tells."""
+    """A run of one step that goes on until an extension has been given up: a program was told, or the trace tells."""
     command = f"until [ -s {zot.folder}/got ] || grep -qs given_up {zot.home}/runs/*.jsonl; do sleep 0.02; done"
     return Script(zot.cwd, "go").call(("bash", {"command": command}))
 
