@@ -39,8 +39,9 @@ class Keeping(Enum):
 
 def choose_keeping(fall: Fall, *, kept: int, is_empty: bool) -> Keeping:
     """Chooses by the fall and the number of files that its extension has. An end in good order leaves none if no
-    request was lost. A guard may give no verdict thousands of times: such a fall replaces no file."""
-    if fall.kind == "ended" and not fall.pending:
+    request was lost, nor does a leak, which ends nothing. A guard may give no verdict thousands of times: such a fall
+    replaces no file."""
+    if fall.kind == "leak" or (fall.kind == "ended" and not fall.pending):
         return Keeping.NONE
     if is_empty and fall.kind in ("no_verdict", "refused"):
         return Keeping.NONE  # it was not running
