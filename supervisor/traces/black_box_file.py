@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from supervisor.extension.connection.black_box import Entry
     from supervisor.extension.worker import Worker
     from supervisor.home.config import Config
-    from supervisor.traces.masking import Masking
+    from supervisor.traces.mask import Masking
 
 ATTEMPTS = 20
 """Numbers that are tried: the runs of a batch have one trace, and keep about as many black boxes of one extension."""
@@ -57,13 +57,13 @@ def make_box(
 def make_masking(config: Config) -> Masking:
     """Masks the secrets of this process's environment."""
     from supervisor.discovery.environment import is_secret
-    from supervisor.traces.masking import Masking
+    from supervisor.traces.mask import Masking
 
     return Masking(value for name, value in os.environ.items() if is_secret(name, config, value))
 
 
 def _is_masked(frame: BoxFrame) -> bool:
-    from supervisor.traces.masking import MASK
+    from supervisor.traces.mask import MASK
 
     return MASK in (frame.text or "") or (frame.text is None and frame.base64 is None)
 
