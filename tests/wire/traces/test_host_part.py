@@ -40,7 +40,7 @@ def test_each_step_has_the_answers_before_it():
             (3, "tool_call a", set()), (4, "event_intercept tool_call", set()), (6, "event idle", {"1"}),
             (7, "cancel", {"1"}),
         ]  # fmt: skip
-        assert part.cancelled == {"2"}
+        assert part.unneeded == {"2"}
         assert all((step.body is not None) is has_contents for step in part.steps)
 
 
@@ -59,7 +59,7 @@ def test_messages_of_json_rpc():
     assert [(str(step), step.awaited) for step in part.steps] == [
         ("tools/call a", set()), ("tools/call b", set()), ("notifications/cancelled", {"3"}),
     ]  # fmt: skip
-    assert part.cancelled == {"2"}
+    assert part.unneeded == {"2"}
 
 
 def test_contents_of_a_frame():
