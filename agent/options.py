@@ -30,6 +30,8 @@ class RunRequest(RunFlags, frozen=True, kw_only=True):
     """Whether a long conversation is compacted before its next request. None: yes, but not with `replay`."""
     batch_trace: str | None = None
     """The trace of the batch of which this is a run."""
+    batch_alerts: str | None = None
+    """The pipe for the events of a run of a batch."""
     is_host_of_batch: bool = False
     """Whether `host` is the one that a batch has started for its runs."""
     keep_session: bool = True

@@ -156,8 +156,8 @@ def report(
         list[str],
         typer.Argument(
             metavar="RUN...",
-            help="A file of --stats, the output of --json, or the folder of a batch; - for stdin. Several folders of "
-            "batches are read as one batch.",
+            help="A file of --stats, the output of --json, the id of a run (see zot runs), or the folder of a batch; - "
+            "for stdin. Several folders of batches are read as one batch.",
         ),
     ],
     output: Annotated[
@@ -167,7 +167,8 @@ def report(
             "--output",
             metavar="FILE",
             show_default=False,
-            help="Write the page to this file; - is stdout. Default: RUN with .html; of a batch, RUN/report.html.",
+            help="Write the page to this file; - is stdout. Default: RUN with .html; of a batch, RUN/report.html; of "
+            "the id of a run, ID.html in the current folder.",
         ),
     ] = None,
     pages: Annotated[
@@ -185,7 +186,7 @@ def report(
     """Make a page of charts from the figures of a run, or of a batch.
 
     For a run it shows use over time, how fast each extension answered, and what happened. The page is one file and
-    works offline. A file of --json alone gives no chart of use over time.
+    works offline. A file of --json alone and the id of a run give no chart of use over time.
 
     For a batch it shows how the tasks have ended and why, what they cost, and how many ran at a time, also while the
     batch runs. The pages of its tasks go into a folder beside it: report-tasks beside report.html.
@@ -197,6 +198,7 @@ def report(
         zot report run.stats                     makes run.stats.html
         zot report run.stats -o report.html      the same page under another name
         zot --json "go on" | zot report - -o -   from a pipe to a pipe
+        zot report last                          the newest run, from its trace
         zot report RUNDIR                        makes RUNDIR/report.html, and the pages of the tasks
         zot report RUNDIR --pages 50             with the pages of 50 tasks at most
         zot report part1 part2 -o report.html    of the shards of a batch

@@ -51,20 +51,34 @@ def host(ctx: typer.Context, **_flags: Any) -> None:
     exit_with("host", lambda: run_host(ctx.params))
 
 
-def ps(as_json: Json = False) -> None:
+def ps(
+    everything: Annotated[
+        bool, typer.Option("-a", "--all", help="List the last 20 runs that have ended, too; zot runs has all.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """List the hosts that run: zot host, and every run of the agent.
 
-    With --json it also prints the socket, the start and the version of each.
+    With --json it also prints the socket, the start and the version of each; an ended run is printed as by zot runs.
 
     Exit status: 0 listed, also if no host runs; 1 failed.
 
     Examples:
         zot ps                         a line for each host
+        zot ps -a                      also the last runs, with their outcomes
         zot ps --json | jq -r .socket  only their sockets
     """
+    exit_with("ps", lambda: _ps(everything=everything, as_json=as_json))
+
+
+def _ps(*, everything: bool, as_json: bool) -> int:
     from cli.hosts.ps import run_ps
 
-    exit_with("ps", lambda: run_ps(as_json=as_json))
+    if not everything:
+        return run_ps(as_json=as_json)
+    from cli.runs.ended_runs import ended_runs
+
+    return run_ps(as_json=as_json, ended=ended_runs())
 
 
 def top(

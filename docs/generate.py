@@ -1,6 +1,7 @@
 """Writes the reference pages from the code, and checks the hand-written ones.
 
-`python docs/generate.py` rewrites `docs/reference/*.md`, and the modules that are made of the table of flags. With
+`python docs/generate.py` rewrites `docs/reference/*.md`, the tables of `docs/torture.md`, and the modules that are made
+of the table of flags. With
 `--check` nothing is written: it says which of them are out of date, which links lead nowhere and which flags of
 examples do not exist, and exits 1 if there are any.
 """
@@ -20,12 +21,15 @@ sys.path.insert(0, str(ROOT))
 import typer  # noqa: E402
 
 from cli.app import app  # noqa: E402
+from supervisor.torture.faults.table import FAMILIES  # noqa: E402
 from wire.exit_codes import EXIT_CODES  # noqa: E402
 from wire.flags import python_files  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+TORTURE = "docs/torture.md"
+FAULTS_MARK = "<!-- docs/generate.py writes all below this line from supervisor/torture/faults; do not edit. -->\n"
 Parts = dict[str, set[str] | None]
 """Classes by the file that defines them; None for all of the file."""
 FRAMES: Parts = {"wire/frames/extension_frames.py": None, "wire/frames/host_frames.py": None}
@@ -42,6 +46,7 @@ def files() -> dict[str, str]:
     names = {*command.list_commands(typer.Context(command)), *command.commands}
     return {
         **{f"docs/reference/{name}": text for name, text in _pages().items()},
+        TORTURE: _torture(),
         "cli/run/plain_flags.py": python_files.plain_flags(names),
         "agent/run_flags.py": python_files.run_flags(),
         "pyzot/flags.py": python_files.options(),
@@ -55,6 +60,7 @@ def _pages() -> dict[str, str]:
         "events.md": _structs("wire/events/records.py", "The event stream", base="Record", parts=EVENT_PARTS),
         "protocol.md": _structs("wire/frames/parts.py", "Frames of the extension protocol", base="Frame", parts=FRAMES),
         "stats.md": _structs("wire/stats.py", "Stats lines", base=None),
+        "alert.md": _structs("wire/traces/alert.py", "Alerts: the events that on_event tells of", base=None),
         "black-box.md": _structs("wire/traces/black_box.py", "Black boxes", base=None),
         "control.md": _structs("wire/control.py", "Messages of the control socket", base="Message"),
         "rpc-requests.md": _structs("wire/rpc/requests.py", "Requests of an rpc client", base="Request"),
@@ -165,6 +171,16 @@ def _exit_codes() -> str:
         "A signal in the first tenths of a second, before the run has begun, gives 130 and no records.\n\n"
         f"| code | status | meaning |\n|---|---|---|\n{rows}"
     )
+
+
+def _torture() -> str:
+    """The page of `zot ext torture`: its hand-written start, and a table of faults for each family."""
+    parts = [(ROOT / TORTURE).read_text(encoding="utf-8").partition(FAULTS_MARK)[0], FAULTS_MARK]
+    for family in FAMILIES:
+        rows = "".join(f"| `{each.name}` | {_cell(each.provoked)} | {_cell(each.good)} |\n" for each in family.faults)
+        title = f"{family.name[0].upper()}{family.name[1:]}"
+        parts.append(f"\n### {title}\n\n| fault | provoked | a good extension |\n|---|---|---|\n{rows}")
+    return "".join(parts)
 
 
 # --- definitions --------------------------------------------------------------------------------------------

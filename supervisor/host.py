@@ -7,11 +7,13 @@ import signal
 import uuid
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from supervisor.alerts.alerts import EventOrigin, tell_falls
 from supervisor.cleanup.env_marks import START
 from supervisor.control.server import ControlServer
 from supervisor.discovery import data_dir
@@ -31,6 +33,7 @@ from supervisor.install.record import advice, allowance_in_the_loop, newer_sourc
 from supervisor.loop.loop import Loop, stop_signals
 from supervisor.monitoring.definition_sizes import sizes_keeper
 from supervisor.preload import preload, preload_dialects
+from supervisor.process.controlling_terminal import has_terminal
 from supervisor.reload.reloader import Reloader
 from supervisor.reload.watch_mode import mcp_files, parents_of, watch
 from supervisor.sharing.attach_server import AttachServer
@@ -78,7 +81,7 @@ class HostEvent:
 
     event: str
     """One word: serving, stopping, stopped, reloading, skipped, withheld, newer_source, config, watch, cleanup, stats,
-    shared, note, or the kind of a notice about an extension."""
+    on_event, shared, note, or the kind of a notice about an extension."""
     message: str
     """One line for a person."""
     level: EventLevel = "info"
@@ -131,6 +134,7 @@ class Host:
         share: Iterable[str] = (),
         wanted: Callable[[FoundExtension], bool] | None = None,
         trace: TraceFile | None = None,
+        inbox: str = "",
     ) -> None:
         self.loop = Loop()
         self.phase = HostPhase.NEW
@@ -178,21 +182,19 @@ class Host:
             self.supervisor.expect_person()
         if stats_file is not None or metrics_file is not None:
             self._stats_file = self.supervisor.write_stats(
-                kind,
-                version,
-                self.cwd,
-                stats_file=stats_file,
-                metrics_file=metrics_file,
-                stats_interval_s=stats_interval_s,
-                openmetrics=openmetrics,
+                kind, version, self.cwd, stats_file=stats_file, metrics_file=metrics_file,
+                stats_interval_s=stats_interval_s, openmetrics=openmetrics,
                 on_error=lambda text: self._tell_once("stats", text, "error"),
-            )
+            )  # fmt: skip
         self._trace = trace
         name_profiles(self.supervisor.stall_profiles, self.home, trace, always=profile_on_stall)
         if trace is not None:
             boxes = BlackBoxes(trace, self._config, version, self.loop.clock)
             self.supervisor.on_fall += [trace.fell, boxes.fell]
             trace.figures = lambda: self.supervisor.snapshot(kind, version, self.cwd)
+        origin = EventOrigin(kind, self.cwd, "" if trace is None else trace.id)
+        say = partial(self._tell_once, "on_event", level="warning")
+        self._end_alerts = tell_falls(self.supervisor.on_fall, self.loop, self._config, origin, say, inbox)
         self._reloader = Reloader(self.supervisor, may_run=self._admission.may_run, rediscover=self._discover)
         self.control = ControlServer(
             self.loop,
@@ -247,8 +249,7 @@ class Host:
             raise UnknownShareError(f"--share: {no_such('extension', unknown[0], names)}")
         if self.attach is not None and (trouble := self.attach.start()) is not None:
             raise CannotServeError(trouble)
-        count = len(discovery.found)
-        serving = f"{counted(count, 'extension')}; to stop: Ctrl-C, or zot stop {os.getpid()}"
+        serving = f"{counted(len(names), 'extension')}; to stop: Ctrl-C, or zot stop {os.getpid()}"
         self.tell(HostEvent("serving", serving, fields={"pid": os.getpid(), "socket": str(self.control.path)}))
         self.supervisor.skipped = discovery.skipped
         for line in lines_of(discovery.skipped):
@@ -269,7 +270,8 @@ class Host:
             parents = parents_of(Path(self.cwd), self.home) if self._discover_more else ()
             project = Path(self.cwd) if self._discover_more and not self._mcp.only_named else None
             files = mcp_files(project, self.home, self._mcp.named)
-            self._watching = watch(self.supervisor, self._reloader, parents, self._tell_of_a_watch, files=files)
+            say = partial(self._tell_once, "watch")
+            self._watching = watch(self.supervisor, self._reloader, parents, say, files=files)
         self.supervisor.observers.begin_session()
         if self.missing:
             self.request_stop(f"itself: {self.missing}")
@@ -310,6 +312,7 @@ class Host:
                 self._stats_file.close()
             if self._trace is not None:
                 self._trace.close()
+            self._end_alerts()
             if self.attach is not None:
                 self.attach.close()
             self.control.close()
@@ -365,9 +368,6 @@ class Host:
             self.missing = f"{extension.name}: {one_line(message, LINE_LIMIT)}"
             self.request_stop(f"the required extension {extension.name}, which could not be started")
 
-    def _tell_of_a_watch(self, line: str) -> None:
-        self._tell_once("watch", line.removeprefix("zot: "))
-
     def _on_show(self, record: Record) -> None:
         self.control.shown(record)
 
@@ -377,24 +377,10 @@ class Host:
 
     def _tell_once(self, event: str, message: str, level: EventLevel = "info", extension: str = "") -> None:
         """Tells each message once, also if a guard fails on every call. Clients that watch notices get every notice."""
-        line = one_line(message, LINE_LIMIT)
+        line = one_line(message.removeprefix("zot: "), LINE_LIMIT)
         if (extension, line) in self._told:
             return
         if len(self._told) >= LINES_KNOWN:
             self._told.clear()
         self._told.add((extension, line))
         self.tell(HostEvent(event, line, level, extension))
-
-
-TERMINAL = "/dev/tty"
-
-
-def has_terminal(path: str = TERMINAL) -> bool:
-    """Whether this process has a controlling terminal. When a terminal hangs up, the kernel first takes it from every
-    process of the session, then sends SIGHUP. Opening the terminal then fails (ENXIO; EIO on some systems)."""
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return False
-    os.close(fd)
-    return True

@@ -14,6 +14,7 @@ def preload() -> None:
     from supervisor.discovery import trust_store  # noqa: F401  (reloads)
     from supervisor.extension.lazy import lazy_start  # noqa: F401  (a reload may make an extension lazy)
     from supervisor.monitoring import alarms  # noqa: F401  (figures)
+    from supervisor.profile import profile_child  # noqa: F401  (an extension that hangs)
 
 
 def preload_dialects() -> None:

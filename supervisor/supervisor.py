@@ -109,7 +109,7 @@ class Supervisor:
         self._env: Environment = {}
         self.data_folder: Path | None = None
         """The folder that contains the data folders of all extensions."""
-        self._started, self.stall_profiles = (loop.clock(), time.time()), StallProfiles(loop)
+        self._started, self.stall_profiles = (loop.clock(), time.time()), StallProfiles(loop, self._processes.marks)
         self._context = HostContext(
             loop, host, logs, self._processes.table, self.stall_profiles, self._processes.tracker, limits=limits,
             is_strict=strict_guards, lets_asked_pass=allow_asked, registrations=registrations_folder,
@@ -244,7 +244,7 @@ class Supervisor:
         self.guards.forget()
         self.registrations.forget()
         self._checkers.prepare_for(extension.tools)
-        self.sampler.hurry()
+        self.sampler.hurry(at_once=self.stats_file is not None)
         self.panels.prune()
         self.observers.tell_start(extension)
         for callback in self.on_change:
@@ -336,8 +336,8 @@ class Supervisor:
         from supervisor.monitoring.stats_file import StatsFile
 
         written = StatsFile(
-            self.loop, lambda: self.snapshot(kind, version, cwd), stats_file=stats_file,
-            interval_s=stats_interval_s, metrics_file=metrics_file, openmetrics=openmetrics, on_error=on_error,
+            self.loop, lambda: self.snapshot(kind, version, cwd), stats_file=stats_file, interval_s=stats_interval_s,
+            metrics_file=metrics_file, openmetrics=openmetrics, on_error=on_error, extensions=self.extensions,
         )  # fmt: skip
         self.on_sample.append(lambda: written.sampled(is_last=self.closed))
         if stats_file is not None:

@@ -76,9 +76,12 @@ def _options(struct: type[msgspec.Struct], path: str) -> tuple[Any, ...]:
 
 
 def _at(struct: type[msgspec.Struct], path: str) -> inspect.Type | None:
-    """Returns the type of a field; None below lists and dicts."""
+    """Returns the type of a field; None below dicts."""
     kind: inspect.Type = inspect.type_info(struct)
-    for name in path.split(".") if path else ():
+    for index, name in _STEP.findall(path):
+        if index and isinstance(kind, inspect.VarTupleType):
+            kind = kind.item_type
+            continue
         if not isinstance(kind, inspect.StructType):
             return None
         field = next((field for field in kind.fields if field.name == name), None)

@@ -1,15 +1,16 @@
-"""The file beside a log with the time and the level of each of its lines. Pure.
+"""The file beside a log with the time, the level and the run of each of its lines. Pure.
 
 The log itself holds no times. `ext-NAME.times` belongs to `ext-NAME.log`, `ext-NAME.times.1` to `ext-NAME.log.1`, and
 so on. The file is text, one entry per line, and only grows:
 
     log 4194313
-    0 1763789267123 z
-    31 1763789267410 s
+    0 1763789267123 4711 z
+    31 1763789267410 4711 s
 
 `log INODE` names the file that the entries after it are about. An entry is a position in the log in bytes, a time in
-milliseconds since the epoch, and a letter for the level: the bytes of the log from this position up to the position of
-the next entry were written at this time. Other lines (the torn end after a crash) are skipped.
+milliseconds since the epoch, the pid of the run or host, and a letter for the level: this process wrote the bytes of
+the log from this position up to the position of the next entry, at this time. Several runs write to one log; entries of
+older versions have no pid. Other lines (the torn end after a crash) are skipped.
 """
 
 from __future__ import annotations
@@ -24,16 +25,18 @@ LEVELS = {"s": STDERR, "z": HOST, "u": UNKNOWN, "d": "debug", "i": "info", "w": 
 """The level of each letter: `stderr` for the extension's stderr, `zot` for lines of the host, else the level of a `log`
 frame. `unknown` begins a part that was written while no entries could be written."""
 LETTERS = {level: letter for letter, level in LEVELS.items()}
-_LINE = re.compile(rb"^(?:log (\d{1,20})|(\d{1,18}) (-?\d{1,16}) ([szudiwe]))$", re.MULTILINE)
+_LINE = re.compile(rb"^(?:log (\d{1,20})|(\d{1,18}) (-?\d{1,16})(?: (\d{1,10}))? ([szudiwe]))$", re.MULTILINE)
 
 
 class WriteMoment(msgspec.Struct, frozen=True):
-    """The time and the level at which a part of a log was written."""
+    """The time at which a part of a log was written, its level, and by which run."""
 
     time_ms: int
     """Milliseconds since the epoch."""
     level: str
     """One of the values of `LEVELS`."""
+    pid: int | None = None
+    """Pid of the run or host that wrote it; None in files of older versions."""
 
     @property
     def stream(self) -> str:
@@ -52,9 +55,10 @@ def header(inode: int) -> bytes:
     return b"\nlog %d\n" % inode
 
 
-def entry(position: int, time_ms: int, letter: str) -> bytes:
+def entry(position: int, time_ms: int, letter: str, pid: int | None = None) -> bytes:
     """Returns the entry for the part of the log that begins at this position."""
-    return b"%d %d %s\n" % (position, time_ms, letter.encode())
+    of_run = b"" if pid is None else b"%d " % pid
+    return b"%d %d %s%s\n" % (position, time_ms, of_run, letter.encode())
 
 
 class LogTimes:
@@ -65,7 +69,7 @@ class LogTimes:
         entries: dict[int, WriteMoment] = {}
         is_ours = False
         for line in _LINE.finditer(data):
-            about, position, time_ms, letter = line.groups()
+            about, position, time_ms, pid, letter = line.groups()
             if about is not None:
                 is_ours = int(about) == inode
                 continue
@@ -74,7 +78,7 @@ class LogTimes:
             start = int(position)
             if start == 0:
                 entries.clear()  # the log was emptied; the earlier entries are about bytes that are gone
-            entries[start] = WriteMoment(int(time_ms), LEVELS[letter.decode()])
+            entries[start] = WriteMoment(int(time_ms), LEVELS[letter.decode()], None if pid is None else int(pid))
         self._positions = sorted(entries)
         self._entries = entries
 

@@ -95,11 +95,11 @@ class Batch:
         notices = BatchNotices(say, self._log, is_quiet=is_quiet)
         self._notice, self._advise = notices.notice, notices.advise
         home = request.run.home or zot_home()
-        self._trace = BatchTrace(request, home, self._folder.path, version, self._notice)
+        self._trace = BatchTrace(self.loop, request, home, self._folder.path, version, self._notice)
         self._processes = Processes(
             self.loop, runtime_folder=runtime_dir(home), version=version, say=self._notice, owns_process=owns_process,
             has_template=has_template, run_program=run_program,
-            host_order=host_order(request, home, version, self._trace.path), log=self._log, on_shared=self._tell_shared,
+            host_order=host_order(request, home, version, self._trace), log=self._log, on_shared=self._tell_shared,
         )  # fmt: skip
         self._wanted = request.jobs or default_jobs(cores(), available_memory(), request.run_memory)
         fd_limit.provide(self._wanted * DESCRIPTORS // fd_limit.OF_WORKER)
@@ -107,7 +107,7 @@ class Batch:
         """Runs at the same time."""
         self._attempts = Attempts(
             self.loop, request, folder=request.folder, jobs=self.jobs, processes=self._processes,
-            orders=Orders(request, self._folder, version, self._processes, self._trace.path), log=self._log,
+            orders=Orders(request, self._folder, version, self._processes, self._trace), log=self._log,
             tell=self._tell, on_event=on_event, on_over=self._on_over, on_failure=self._fail,
             on_no_room=self._on_no_room, notice=self._notice, advise=self._advise,
         )  # fmt: skip

@@ -86,9 +86,22 @@ class EngineHost:
         if self._trace is not None:
             self.event_writer.on_begun = self._trace.begun
             self.notices.followers.append(self._trace.noticed)
+        self._end_alerts = self._tell_falls(loop, options)
         self.notices.followers.append(
             lambda extension, kind, message: self._control.notice(extension.name, kind, message)
         )
+
+    def _tell_falls(self, loop: Loop, options: Options) -> Callable[[], None] | None:
+        """Tells the rules of the user's config of falls. Returns the function that ends this; None without rules."""
+        if not options.config.on_event:
+            return None
+        from supervisor.alerts.alerts import EventOrigin, tell_falls  # other runs do not load it
+
+        return tell_falls(
+            self.engine.supervisor.on_fall, loop, options.config,
+            EventOrigin("run", options.cwd, "" if self._trace is None else self._trace.id),
+            lambda line: self.notices.say(f"zot: {line}"), options.batch_alerts or "",
+        )  # fmt: skip
 
     def _make_timeline(self, options: Options, version: str) -> Timeline | None:
         """The timeline that follows the run, if it is to be written to a file."""
@@ -160,6 +173,8 @@ class EngineHost:
         self._control.wind_down()
         self._learn_use()
         self.engine.stop(at_once=self._abort.at_once)
+        if self._end_alerts is not None:
+            self._end_alerts()
 
     def finish_stats(self, result: events.Result) -> None:
         """Writes how the run ended to the stats file and the metrics, and to its trace."""

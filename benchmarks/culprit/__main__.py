@@ -13,7 +13,7 @@ from benchmarks.report import Report, Table, flags
 from benchmarks.workshop import Workshop
 
 CASES = 200
-COLUMNS = ("fault", "named", "runs p50", "runs max", "seconds p50", "seconds max", "runs one by one")
+COLUMNS = ("fault", "cases", "named", "runs p50", "runs max", "s p50", "s max", "CPU s p50", "runs one by one")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -22,15 +22,15 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="begin with the case of this seed (default 0)")
     options = parser.parse_args(argv)
     report, claims = Report("culprit", options), Claims()
-    count = len(FAMILIES) if options.quick else options.cases
+    count, crowd = (len(FAMILIES), 6) if options.quick else (options.cases, COUNT)
     solved = []
     with Workshop() as workshop:
         for seed in range(options.seed, options.seed + count):
-            case = solve(workshop.folder, seed, 6 if options.quick else COUNT)
+            case = solve(workshop.folder, seed, crowd)
             solved.append(case)
             right = "named" if case.is_right else f"WRONG: {case.named}, {case.culprits} is right; {case.said}"
             report.progress(f"case {seed}, {case.family}: {right}, {case.runs} runs, {case.seconds:.1f} s")
-    table = Table(f"{count} cases with one fault among {COUNT} extensions", COLUMNS)
+    table = Table(f"{count} cases with one fault among {crowd} extensions", COLUMNS)
     for family in FAMILIES:
         if rows := [case for case in solved if case.family == family]:
             _add(table, family, rows)
@@ -52,10 +52,9 @@ def main(argv: list[str] | None = None) -> int:
 
 def _add(table: Table, name: str, rows: list[Solved]) -> None:
     runs, seconds = [case.runs for case in rows], [case.seconds for case in rows]
-    named = f"{sum(case.is_right for case in rows)} of {len(rows)}"
-    table.add(
-        name, named, median(runs), max(runs), median(seconds), max(seconds), median(_one_by_one(case) for case in rows)
-    )
+    named = sum(case.is_right for case in rows)
+    cpu_s, floor = median(case.cpu_s for case in rows), median(_one_by_one(case) for case in rows)
+    table.add(name, len(rows), named, median(runs), max(runs), median(seconds), max(seconds), cpu_s, floor)
 
 
 def _one_by_one(case: Solved) -> int:

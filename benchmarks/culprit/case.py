@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,8 @@ class Solved(NamedTuple):
     """The extensions that were named."""
     runs: int
     seconds: float
+    cpu_s: float
+    """Seconds of the processor, of all processes of the case together."""
     said: str
     """The result in one word, or the error."""
 
@@ -55,7 +58,7 @@ def solve(folder: Path, seed: int, count: int = COUNT) -> Solved:
     record(folder / "run.jsonl", project)
     run = (*ZOT, FAMILIES[family].form, "--no-skill", "--replay", "../run.jsonl", PROMPT)
     env = {**os.environ, "ZOT_HOME": str(home), "PYTHONPATH": str(ROOT)}
-    began = time.monotonic()
+    began, cpu = time.monotonic(), _cpu_s()
     ended = subprocess.run(
         [*ZOT, "ext", "bisect", "--json", *FAMILIES[family].check, "--", *run],
         cwd=project,
@@ -64,9 +67,14 @@ def solve(folder: Path, seed: int, count: int = COUNT) -> Solved:
         text=True,
         timeout=LONGEST_S,
     )
-    seconds = time.monotonic() - began
+    seconds, cpu = time.monotonic() - began, _cpu_s() - cpu
     if not ended.stdout:
-        return Solved(family, seed, culprits, (), 0, seconds, ended.stderr.strip())
+        return Solved(family, seed, culprits, (), 0, seconds, cpu, ended.stderr.strip())
     found = json.loads(ended.stdout)
     said = found["result"] if found["result"] == "found" else f"{found['result']}: {found['why']}"
-    return Solved(family, seed, culprits, tuple(found["culprits"]), found["runs"], seconds, said)
+    return Solved(family, seed, culprits, tuple(found["culprits"]), found["runs"], seconds, cpu, said)
+
+
+def _cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

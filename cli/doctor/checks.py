@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from agent.providers.auth_file import AuthFileError, read_stored
 from agent.providers.choice import choose
 from agent.providers.user_models import KnownModels, UserModelsError, load_user_models
 from cli.doctor.host_checks import Check, examine_running
+from cli.doctor.past_runs import examine_past_runs
 from supervisor.cleanup.reaper import Reaper, ReaperState
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import McpFiles, discover
@@ -63,6 +65,7 @@ def examine() -> list[Check]:
         ("models", lambda: _models(home)),
         ("credential", lambda: _access(home)),
         ("hosts", lambda: examine_running(home, found)),
+        ("past runs", lambda: examine_past_runs(home, time.time())),
     ]
     results: list[Check] = []
     for name, check in checks:

@@ -1,9 +1,9 @@
-"""`zot ps`: lists the running hosts."""
+"""`zot ps`: lists the running hosts, and with -a the runs that have ended."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import msgspec
 
@@ -17,14 +17,29 @@ from wire import control
 from wire.text import counted, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cli.hosts.find import SurveyedHost
     from wire.stats import HostStats, Stats
 
 HEADINGS = ("PID", "KIND", "UP", "CPU%", "RSS", "EXTENSIONS", "FOLDER")
+OUTCOME = "OUTCOME"
+"""The heading of one more column, before the last, if runs that have ended are listed too."""
+RUNNING = "running"
 
 
-def run_ps(*, as_json: bool) -> int:
-    """Prints a line for each host; returns the exit status, 0 also if no host runs."""
+class EndedRun(NamedTuple):
+    """A run that has ended."""
+
+    cells: tuple[str, ...]
+    """Its cells in all columns."""
+    record: dict[str, Any]
+    """Its members in JSON."""
+
+
+def run_ps(*, as_json: bool, ended: Sequence[EndedRun] | None = None) -> int:
+    """Prints a line for each host, and below them one for each run of `ended`; returns the exit status, 0 also if no
+    host runs."""
     found = survey()
     clients = [surveyed.client for surveyed in found if surveyed.client is not None]
     answers = ask_all(clients, control.GetStats, control.StatsReply)
@@ -36,8 +51,10 @@ def run_ps(*, as_json: bool) -> int:
     if as_json:
         for surveyed, stats in rows:
             print_json(_record(surveyed, stats))
-    elif rows:
-        _print_table(rows)
+        for run in ended or ():
+            print_json(run.record)
+    elif rows or ended:
+        _print_table(rows, ended)
         for line in shared_extensions({host.pid: stats.extensions for host, stats in rows if _is_host(stats)}):
             print(f"zot ps: {line}", file=sys.stderr)  # noqa: T201
     else:
@@ -58,10 +75,19 @@ def _record(surveyed: SurveyedHost, stats: Stats | ControlError) -> dict[str, An
     return {**host, "extensions": len(stats.extensions), "states": states, "socket": surveyed.socket}
 
 
-def _print_table(rows: list[tuple[SurveyedHost, Stats | ControlError]]) -> None:
+def _print_table(rows: list[tuple[SurveyedHost, Stats | ControlError]], ended: Sequence[EndedRun] | None) -> None:
     width = table_width()
-    lines = align_columns([HEADINGS, *(_cells(host, stats) for host, stats in rows)], right=(0, 2, 3, 4))
+    table = [HEADINGS, *(_cells(host, stats) for host, stats in rows)]
+    if ended is not None:
+        table = [_with_outcome(cells, OUTCOME if cells is HEADINGS else RUNNING) for cells in table]
+        table += [run.cells for run in ended]
+    lines = align_columns(table, right=(0, 2, 3, 4))
     print_table([line if width is None or len(line) <= width else line[: width - 1] + "…" for line in lines])
+
+
+def _with_outcome(cells: tuple[str, ...], outcome: str) -> tuple[str, ...]:
+    """The cells with one more before the last; the row of a host that does not answer is short, and stays as it is."""
+    return cells if len(cells) < len(HEADINGS) else (*cells[:-1], outcome, cells[-1])
 
 
 def _runs(host: HostStats) -> str:

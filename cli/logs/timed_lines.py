@@ -1,4 +1,4 @@
-"""The lines of a log with their times and levels, from the pieces that `cli.logs.log_tail` reads."""
+"""The lines of a log with their times, levels and runs, from the pieces that `cli.logs.log_tail` reads."""
 
 from __future__ import annotations
 
@@ -117,22 +117,24 @@ class TerminalText:
 
 
 def with_time(line: TimedLine) -> str:
-    """The line with its time and level before it, fit for a terminal, without its end. The level that a line of the
-    host or of a `log` frame begins with is said once."""
+    """The line with its time, level and the pid of its run before it, fit for a terminal, without its end. The level
+    that a line of the host or of a `log` frame begins with is said once."""
     text = TerminalText().text(line.text).rstrip("\n")
     if line.written is None:
-        return f"{NO_TIME:<29} {NO_TIME:<6} {text}"
-    level = line.written.level
-    return f"{local_time(line.written.time_ms):<29} {level:<6} {text.removeprefix(f'[{level}] ')}"
+        return f"{NO_TIME:<29} {NO_TIME:<6} {NO_TIME:<7} {text}"
+    level, pid = line.written.level, line.written.pid or NO_TIME
+    return f"{local_time(line.written.time_ms):<29} {level:<6} {pid:<7} {text.removeprefix(f'[{level}] ')}"
 
 
-def as_record(line: TimedLine) -> dict[str, str | None]:
-    """The line for JSON: its local time, level and stream, null where they are not known, and its text."""
+def as_record(line: TimedLine) -> dict[str, str | int | None]:
+    """The line for JSON: its local time, level, stream and the pid of its run, null where they are not known, and its
+    text."""
     written = line.written
     return {
         "time": None if written is None else local_time(written.time_ms),
         "level": None if written is None else written.level,
         "stream": None if written is None else written.stream,
+        "pid": None if written is None else written.pid,
         "line": line.text.decode("utf-8", "replace").rstrip("\r\n"),
     }
 

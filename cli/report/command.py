@@ -40,10 +40,11 @@ def make_report(
     """Writes the page and returns the exit status: 0, 2 if the file or the name cannot be used, 1 if the page cannot be
     written, 130 if the reader of stdout has gone.
 
-    `source` is a file, the folder of a batch, or `-` for stdin; `output` a file, `-` for stdout, or None for the
-    source's name with `.html`, and for `report.html` in the folder of a batch. `pages` is the most tasks of a batch
-    that get a page of their own; None for the usual number. `more` are folders that are read with `source` as one
-    batch; `prefer` says whose outcome counts if they contradict each other. Says on stderr where the page is.
+    `source` is a file, the id of a run, the folder of a batch, or `-` for stdin. `output` is a file, `-` for stdout, or
+    None for the source's name with `.html`: beside a file, in the current folder for a run, and `report.html` in the
+    folder of a batch. `pages` is the most tasks of a batch that get a page of their own; None for the usual number.
+    `more` are folders that are read with `source` as one batch; `prefer` says whose outcome counts if they contradict
+    each other. Says on stderr where the page is.
     """
     if source == "-":
         source = STDIN
@@ -56,7 +57,8 @@ def make_report(
         elif pages is not None:
             raise InputError("--pages needs the folder of a batch; RUN is no such folder")
         else:
-            target = _target(source, output)
+            word, source = source, source if os.path.lexists(source) else _trace_of(source)
+            target = _target(source, output, "" if source == word else f"{Path(source).stem}.html")
             page = render(read_recording(source), source_name=os.path.basename(source), version=VERSION)
     except InputError as error:
         return _refuse_target(str(error), Status.USAGE)
@@ -70,6 +72,20 @@ def make_report(
         return _unwritten_error(str(error))
     print(f"{printable(target)}: open it in a browser", file=sys.stderr)  # noqa: T201
     return Status.OK.exit_code
+
+
+def _trace_of(word: str) -> str:
+    """The path of the trace of the run that `word` names; `word` itself if it looks like no id. Raises
+    `InputError`."""
+    from supervisor.home.zot_home import zot_home
+    from supervisor.traces.trace_reader import LAST, NoSuchRunError, find_trace
+
+    if word != LAST and not word.replace("-", "").isdecimal():
+        return word
+    try:
+        return str(find_trace(zot_home(), word))
+    except NoSuchRunError as error:
+        raise InputError(f"{error}, and there is no such file") from None
 
 
 def is_batch(path: str) -> bool:
@@ -110,14 +126,14 @@ def _batch_target(sources: Sequence[str], output: str | None) -> str | None:
     return _target(source, output)
 
 
-def _target(source: str, output: str | None) -> str | None:
-    """The file for the page; None for stdout. Raises `InputError` if the file cannot be used: for example, without -o,
-    if it exists and is not a report."""
+def _target(source: str, output: str | None, default: str = "") -> str | None:
+    """The file for the page; None for stdout. `default` is the file without -o, if not beside the source. Raises
+    `InputError` if the file cannot be used: for example, without -o, if it exists and is not a report."""
     if output == "-":
         return None
     if output == "":
         raise InputError("-o needs the name of a file, or - for stdout")
-    target = output if output is not None else _beside(source)
+    target = output if output is not None else default or _beside(source)
     if _is_same(source, target):
         raise InputError(f"{printable(target)} is the recording itself; choose another file with -o")
     if output is None and os.path.exists(target) and not is_report(Path(target)):

@@ -1,4 +1,4 @@
-"""`zot runs` and `zot ext history`: what the traces of past runs tell. They use `supervisor.traces.reading`; their work
+"""`zot runs` and `zot ext history`: what the traces of past runs tell, by `supervisor.traces.trace_reader`. Their work
 is imported when a command runs."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Examples:
     zot runs                                   the last 50
     zot runs --failed --since 1d               those of a day that were killed or did not end with status 0
     zot runs --extension guard                 those in which guard fell
-    zot runs --json | jq -r '.falls | keys[]' | sort | uniq -c    how many runs each extension fell in
+    zot runs --json | jq -c .falls             how often each extension fell in each
     zot runs show last                         all about the newest one
 """
 RunId = Annotated[

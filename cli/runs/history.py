@@ -18,7 +18,7 @@ from wire.suggestions import no_such
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from supervisor.traces.reading import RunTrace
+    from supervisor.traces.trace_reader import RunTrace
 
 HEADINGS = ("WHEN", "RUN", "FALL", "CAUSE", "BLACK BOX")
 STARTS = frozenset({"started", "restarted", "reloaded"})
@@ -28,7 +28,7 @@ class Fallen(NamedTuple):
     """A fall of the extension, by its place in the run."""
 
     run: RunTrace
-    index: int
+    at: int
 
 
 class History(NamedTuple):
@@ -46,7 +46,7 @@ class History(NamedTuple):
     @property
     def kinds(self) -> dict[str, int]:
         """The number of its falls of each kind, the most first."""
-        return dict(Counter(run.falls[index].name for run, index in self.falls).most_common())
+        return dict(Counter(run.falls[at].name for run, at in self.falls).most_common())
 
 
 def gather(name: str, runs: Iterable[RunTrace]) -> tuple[History, set[str]]:
@@ -65,7 +65,7 @@ def gather(name: str, runs: Iterable[RunTrace]) -> tuple[History, set[str]]:
         if run.last is not None and name in run.last.extensions:
             exits += run.last.extensions[name].exits
         falls += [Fallen(run, at) for at in reversed(range(len(run.falls))) if run.falls[at].extension == name]
-    falls.sort(key=lambda fallen: -fallen.run.falls[fallen.index].time)
+    falls.sort(key=lambda fallen: -fallen.run.falls[fallen.at].time)
     return History(count, starts, restarts, exits, tuple(falls)), names
 
 
@@ -73,8 +73,8 @@ def show_history(name: str, *, since: str | None, most: int | None, as_json: boo
     """Prints the life of an extension; returns the exit status. Raises `CommandLineError`."""
     found, names = gather(name, since_runs(since, "ext history"))
     if name not in names:
-        seen = "in the runs since then" if since is not None else "in the traces of runs"
-        raise CommandLineError(f"{no_such('extension', name, names)} ({seen}; zot runs lists them)")
+        seen = "runs since then" if since is not None else "traces of runs"
+        raise CommandLineError(no_such(f"extension in the {seen}", name, names))
     if as_json:
         print_json(_record(name, found, most))
         return 0
@@ -94,7 +94,7 @@ def _record(name: str, found: History, most: int | None) -> dict[str, Any]:
         "restarts": found.restarts,
         "exits": found.exits,
         "kinds": found.kinds,
-        "falls": [{"run": run.id, **fall_record(run, index)} for run, index in found.falls[:most]],
+        "falls": [{"run": run.id, **fall_record(run, at)} for run, at in found.falls[:most]],
     }
 
 
@@ -114,9 +114,9 @@ def _print_falls(falls: Iterable[Fallen]) -> None:
 
 
 def _cells(fallen: Fallen) -> tuple[str, ...]:
-    run, index = fallen
-    fall = run.falls[index]
-    boxes = [str(file.path) for file in run.files_of_falls[index] if file.kind == BLACK_BOX]
+    run, at = fallen
+    fall = run.falls[at]
+    boxes = [str(file.path) for file in run.files_of_falls[at] if file.kind == BLACK_BOX]
     return (
         when(fall.time),
         run.id,

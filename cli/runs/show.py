@@ -11,25 +11,22 @@ from cli.columns import align_columns, cut_line
 from cli.hosts.status_lines import KINDS
 from cli.json_line import print_json
 from cli.number_format import clock_text, duration_text, elapsed, milliseconds, plural, size
+from cli.report.input.trace_lines import FLAGS
 from cli.runs.cells import NOTHING, cause, cost, fall_record, falls_by_extension, kind, members, record, took
 from cli.terminal import complain, table_width, terminal_text, wants_style
 from supervisor.home.zot_home import zot_home
 from supervisor.traces.places import BLACK_BOX
-from supervisor.traces.reading import find_trace, read_trace
-from wire.flags.batch import BATCH
-from wire.flags.host import HOST, SERVE
-from wire.flags.run import RUN
-from wire.flags.told import told_flags
+from supervisor.traces.trace_reader import find_trace, read_trace
+from wire.flags.flag_words import told_flags
+from wire.text import noun_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from supervisor.traces.reading import BesideFile, RunTrace
-    from wire.flags.flag import Flag
-    from wire.stats import ExtensionStats, HostKind
+    from supervisor.traces.trace_reader import BesideFile, RunTrace
+    from wire.stats import ExtensionStats
 
-FLAGS: dict[HostKind, tuple[Flag, ...]] = {"run": RUN, "batch": BATCH, "host": HOST, "mcp": SERVE}
 WAITS_SHOWN = 10
 FALLS_SHOWN = 50
 LABEL = 10
@@ -145,7 +142,7 @@ def _fall_rows(run: RunTrace) -> Table:
 
 def _bounded(rows: Sequence[tuple[str, ...]], most: int, noun: str) -> Table:
     more = len(rows) - most
-    last = [("", f"and {plural(more, noun)} more, see --json")] if more > 0 else []
+    last = [("", f"and {more} more {noun_for(more, noun)}, see --json")] if more > 0 else []
     return [*rows[:most], *last]
 
 
@@ -183,9 +180,10 @@ def _file_rows(run: RunTrace) -> Table:
     for file in run.beside:
         noun = "black box" if file.kind == BLACK_BOX else "profile"
         rows.append((f"{noun} of {terminal_text(file.extension, 60)}", _use(file)))
-    for name, path in _logs(run).items():
+    for name in _logs(run):
         shown = terminal_text(name, 60)
-        rows.append((f"log of {shown}", f"{terminal_text(path)}: the lines of pid {run.header.pid}"))
+        of_run = "" if run.header.kind == "batch" else f" --run {run.header.pid}"  # each run of a batch is a process
+        rows.append((f"log of {shown}", f"zot ext logs {shlex.quote(shown)} -t{of_run}"))
     return rows
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cli.top.model import TopView
-    from cli.top.profiling import TopProfiling
+    from cli.top.profile_key import TopProfiling
     from supervisor.control.client import ControlClient
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -188,7 +188,7 @@ class LiveTop:
         self._send(request)
 
     def _profile(self, name: str) -> None:
-        from cli.top.profiling import TopProfiling  # with this key only
+        from cli.top.profile_key import TopProfiling  # with this key only
 
         if self._profiling is None:
             self._profiling = TopProfiling(self._loop, self._say)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cli import number_format
 from cli.hosts.find import WORST_FIRST
 from cli.top.rows import SessionShares, TopRow
+from supervisor.accounting.account import MemoryTrack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,6 +26,8 @@ SPARK = 8
 """Width of a sparkline in the table, in columns of the terminal."""
 NAME_WIDTHS = (16, 32)
 GAP = 1
+GROWS, ASCII_GROWS = "↑", "^"
+"""Before the memory of an extension whose memory only grows."""
 OF_PROCESSES = frozenset({"cpu_percent", "rss_bytes", "rss_peak_bytes", "processes"})
 """Figures that are shown as `-` for an extension in the client program of `zot rpc`, and for one that a run takes from
 a host: they are the program's or the host's."""
@@ -80,7 +83,7 @@ COLUMNS = (
     ),
     _column("cpu", "CPU%", 6, "cpu_percent", number_format.percent, "of one core, whole tree"),
     _spark("cpu", "CPU so far"),
-    _column("rss", "RSS", 6, "rss_bytes", number_format.size, "memory, whole tree"),
+    _column("rss", "RSS", 6, "rss_bytes", number_format.size, f"memory, whole tree; {GROWS}: only grows"),
     _spark("rss", "memory so far"),
     _column("peak", "PEAK", 6, "rss_peak_bytes", number_format.size, "largest memory"),
     _column("procs", "PROCS", 5, "processes", number_format.number, "processes"),
@@ -128,15 +131,26 @@ def fit(width: int | None, *, with_history: bool, longest_name: int = 0) -> list
 class UseHistory:
     """CPU and memory of one extension, or of all together, in the last `HISTORY` samples."""
 
-    __slots__ = ("cpu", "rss")
+    __slots__ = ("cpu", "pids", "rss", "track")
 
     def __init__(self) -> None:
         self.cpu: deque[float] = deque(maxlen=HISTORY)
         self.rss: deque[float] = deque(maxlen=HISTORY)
+        self.track = MemoryTrack()
+        """The memory of the present processes, by which the host judges whether it only grows."""
+        self.pids: tuple[int, ...] = ()
 
     def add(self, cpu: float, rss: float) -> None:
         self.cpu.append(cpu)
         self.rss.append(rss)
+
+    def follow(self, now: float, extension: ExtensionStats) -> None:
+        """Takes the next sample of an extension. With other processes its memory begins anew."""
+        self.add(extension.cpu_percent, extension.rss_bytes)
+        if extension.pids != self.pids:
+            self.track.clear()
+            self.pids = extension.pids
+        self.track.add(now, extension.rss_bytes)
 
     def line(self, which: str, width: int, *, ascii_only: bool = False) -> str:
         values = list(self.cpu if which == "cpu" else self.rss)
@@ -156,7 +170,7 @@ class Histories:
         for name in self.of.keys() - stats.extensions.keys():
             del self.of[name]
         for name, extension in stats.extensions.items():
-            self.of.setdefault(name, UseHistory()).add(extension.cpu_percent, extension.rss_bytes)
+            self.of.setdefault(name, UseHistory()).follow(stats.time, extension)
         self.shares.add(stats.extensions)
         every = stats.extensions.values()
         self.total.add(sum(each.cpu_percent for each in every), sum(each.rss_bytes for each in every))

@@ -12,7 +12,7 @@ from cli import number_format
 from cli.columns import pad_or_cut
 from cli.hosts.find import count_states
 from cli.hosts.status_lines import has_sessions, with_log
-from cli.top.model import COLUMNS, GAP, NAME, Mode, fit, sort_names
+from cli.top.model import ASCII_GROWS, COLUMNS, GAP, GROWS, NAME, Mode, fit, sort_names
 from cli.top.rows import rows_of, session_cell, session_name, sessions_of, suffix
 from wire.text import counted, one_line, printable
 
@@ -202,9 +202,19 @@ def _row(
             drawn = "" if histories is None else histories.of[name].line(column.history, width, ascii_only=ascii_only)
             # Reversed blocks would show the rest of their cells: an idle line would look full.
             line.append(drawn.rjust(width), "cyan not reverse")
+        elif column.key == "rss" and _only_grows(name, extension, histories):
+            sign = ASCII_GROWS if ascii_only else GROWS
+            line.append(sign + column.show(extension).rjust(width - 1), "yellow")
         else:
             line.append(column.show(extension).rjust(width), _figure_style(column.key, extension))
     return line
+
+
+def _only_grows(name: str, extension: ExtensionStats, histories: Histories | None) -> bool:
+    """Whether the memory of an extension only grows: its host says so, or the samples that were shown here."""
+    if any(alarm.kind == "memory_grows" for alarm in extension.alarms):
+        return True
+    return histories is not None and histories.of[name].track.grown is not None
 
 
 def _figure_style(key: str, extension: ExtensionStats) -> str:

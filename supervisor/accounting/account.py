@@ -76,6 +76,10 @@ class MemoryTrack:
     def clear(self) -> None:
         self.samples: list[int] = []
         """In bytes."""
+        self.grown: tuple[float, float] | None = None
+        """The memory of the first and of the last samples, in bytes, while it only grows: see `growth`."""
+        self.has_leaked = False
+        """Whether it only grew at some time."""
         self.began_at = 0.0
         """Time of the first sample."""
         self._interval_s = 1.0
@@ -92,6 +96,7 @@ class MemoryTrack:
             del self.samples[1::2]
             self._interval_s *= 2
         self._next_at = now + self._interval_s
+        self.grown = growth(self.samples)  # 5 µs, at most once a second
 
 
 class Account:
@@ -122,6 +127,8 @@ class Account:
         self._cpu_before = 0.0  # of the processes that have exited
         self._cpu_now = 0.0  # of the processes that live
         self.rss_peak = 0
+        self._rss = 0  # of the last sample
+        self._rss_at_exit = 0
         self.memory = MemoryTrack()
         self.processes_peak = 0
         self.exit_status: str | None = None
@@ -138,8 +145,17 @@ class Account:
         but the CPU seconds never go down."""
         self._cpu_now = max(self._cpu_now, cpu_s)
         self.rss_peak = max(self.rss_peak, rss)
+        self._rss = rss or self._rss  # a process that has just ended has none
         self.memory.add(now, rss)
         self.processes_peak = max(self.processes_peak, processes)
+
+    def take_leak(self) -> str:
+        """Returns, once for the memory of each process, that it only grows, with the figures; else empty."""
+        memory = self.memory
+        if memory.grown is None or memory.has_leaked:
+            return ""
+        memory.has_leaked = True
+        return growth_text(memory.grown)
 
     def update_send_rate(self, now: float) -> None:
         """Computes the rate of frames sent to the extension since the last sample."""
@@ -158,10 +174,19 @@ class Account:
         if is_told:
             self.exits += 1
             self.exit_status = status
+        # A new peak was reached after the last sample; an old one says nothing of the end.
+        self._rss_at_exit = max(self._rss_at_exit, self._rss, rss_peak if rss_peak > self.rss_peak else 0)
+        self._rss = 0
         self.rss_peak = max(self.rss_peak, rss_peak)
         seen = self._cpu_now if seen_cpu_s is None else min(seen_cpu_s, self._cpu_now)
         self._cpu_before += max(seen, cpu_s)
         self._cpu_now -= seen
+
+    def take_rss_at_exit(self) -> int:
+        """Returns the memory in bytes just before the exits since the last call, by the last sample and the kernel's
+        peak; 0 without an exit."""
+        taken, self._rss_at_exit = self._rss_at_exit, 0
+        return taken
 
     def counters(self) -> dict[str, Any]:
         """Returns the members that `wire.events.Cost` and `wire.stats.ExtensionStats` share."""
@@ -212,3 +237,8 @@ def growth(samples: Sequence[float]) -> tuple[float, float] | None:
         return None
     least = STEADY * (last - first)
     return (first, last) if all(parts[at + 1] - parts[at] >= least for at in range(3)) else None
+
+
+def growth_text(grown: tuple[float, float]) -> str:
+    """The growth in words."""
+    return f"its memory only grows: {grown[0] / 2**20:.0f} to {grown[1] / 2**20:.0f} MiB"

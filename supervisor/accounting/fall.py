@@ -6,10 +6,10 @@ from typing import Literal
 
 import msgspec
 
-FallKind = Literal["crashed", "ended", "hung", "limit", "refused", "given_up", "no_verdict"]
+FallKind = Literal["crashed", "ended", "hung", "limit", "refused", "given_up", "no_verdict", "leak"]
 """crashed: its process ended with an error or by a signal; ended: by itself, without an error; hung: it did not answer;
 limit: it was over its limits; refused: it broke its protocol, or cannot be started; given_up: it has fallen too often
-and is not started again; no_verdict: a guard that gave none."""
+and is not started again; no_verdict: a guard that gave none; leak: its memory only grows, and it goes on."""
 
 
 class Fall(msgspec.Struct, frozen=True):

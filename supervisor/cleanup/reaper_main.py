@@ -112,7 +112,7 @@ def end_leftovers(facts: HostFacts, record: str) -> None:
         _remove_record(record, facts.token)
 
 
-ENDINGS = (".json", ".sock", ".attach", ".batch.attach")
+ENDINGS = (".json", ".sock", ".attach", ".batch.attach", ".alerts")
 """The endings of a host's record and sockets, behind its pid; those of `supervisor.home.runtime_dir`."""
 
 

@@ -122,6 +122,17 @@ def _is_node(manifest: Manifest) -> bool:
     return is_node and not any(word.startswith("--inspect") for word in manifest.args or ())
 
 
+def minimal_environment(config: Config, environ: Mapping[str, str], *more: str) -> dict[str, str]:
+    """Returns the variables of `environ` that any program may need and that hold no secrets: those of `MINIMAL`, and
+    those that one of the patterns `more` fits. Pure."""
+    patterns = (*MINIMAL, *more)
+    return {
+        name: value
+        for name, value in environ.items()
+        if any(fnmatchcase(name, pattern) for pattern in patterns) and not is_secret(name, config, value)
+    }
+
+
 def session_environment(found: FoundExtension, session_id: str) -> dict[str, str]:
     """Returns the variable with which extensions of some dialects find the session of their host; none for other ones.
     Without a session its value is empty: the host may have inherited the id of another session."""

@@ -6,6 +6,7 @@ start beside them. The workers of a draining generation finish their pending req
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -140,7 +141,8 @@ class Generation:
         if self.found.is_hosted:
             self._start(self.slots[0])  # its host has its log and its data
             return
-        self.log.add(f"starting {self.name} {self.manifest.version or ''}".rstrip())
+        words = ("starting", self.name, self.manifest.version, f"in process {os.getpid()}")
+        self.log.add(" ".join(filter(None, words)))
         if self.log.error is not None and not self.log.lacks_descriptors:
             self.notices.log_failed(self.log.error)
         self.log.on_error = self.notices.log_failed

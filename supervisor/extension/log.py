@@ -1,8 +1,8 @@
 """The log file of one extension: its stderr, its `log` frames, and lines of the host, which begin with `[zot]`.
 
 A line of the extension cannot look like a line of the host: its `[zot]` becomes `[zot)`, wherever it stands, and a line
-of the host begins on a line of its own. Beside the log lies a file with the time and the level of each line, see
-`wire.log_times`.
+of the host begins on a line of its own. Beside the log lies a file with the time, the level and the run of each line,
+see `wire.log_times`: several runs write to one log.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ class ExtensionLog:
             return
         unknown = b"" if self._unknown_from is None else entry(self._unknown_from, 0, LETTERS[UNKNOWN])
         try:
-            written = unknown + entry(position, int(now * 1000), LETTERS[level])
+            written = unknown + entry(position, int(now * 1000), LETTERS[level], os.getpid())
             self._times_size += os.write(self._times_fd, written)
         except OSError:
             if self._unknown_from is None:

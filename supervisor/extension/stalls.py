@@ -46,8 +46,6 @@ class StallHandler:
         self._manifest = manifest
         self._log = log
         self._notices = notices
-        if self._wants_profile:
-            self._profiles.prepare()
         self._reasons: dict[Worker, str] = {}
         """How each hanging worker was found. An entry stays until `reason` is called for the worker."""
 

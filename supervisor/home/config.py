@@ -8,6 +8,7 @@ warning.
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
@@ -16,6 +17,7 @@ from supervisor.home.safe_files import read_file
 from wire.field_errors import explain
 from wire.lenient_json import UNREADABLE, fault_of
 from wire.manifest import EnvPolicy, Limits, Variable
+from wire.traces.alert import AlertWord  # noqa: TC001  (msgspec reads the annotations)
 from wire.unknown_fields import Guarding, Vocabulary, remark, split_words
 
 if TYPE_CHECKING:
@@ -38,6 +40,30 @@ class Runs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     keep: Keep = msgspec.field(default_factory=Keep)
     """Older ones are removed."""
+
+
+class EventRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A program or an address that is told of events."""
+
+    events: Annotated[tuple[AlertWord, ...], msgspec.Meta(min_length=1)]
+    """The events: `given_up`, `limit`, `no_verdict`, `leak` and `batch_end`."""
+    run: tuple[str, ...] | None = None
+    """A program with its arguments, started without a shell. It gets the events as one line of JSON on stdin."""
+    post: str | None = None
+    """An address, `http://…` or `https://…`, that gets the same line by POST."""
+
+    def __post_init__(self) -> None:
+        if (self.run is None) == (self.post is None):
+            raise ValueError("needs either run or post")
+        if self.run is not None and not (self.run and self.run[0]):
+            raise ValueError("run needs a program")
+        if any("\0" in word for word in self.run or ()):
+            raise ValueError("run has a NUL character")
+        if self.post is not None and not re.fullmatch(_ADDRESS, self.post):
+            raise ValueError("post needs an address that begins with http:// or https://")
+
+
+_ADDRESS = r"(?i:https?)://[^\s/?#\x00-\x1f\x7f][^\s\x00-\x1f\x7f]*"
 
 
 class Config(msgspec.Struct, frozen=True, dict=True):
@@ -82,6 +108,9 @@ class Config(msgspec.Struct, frozen=True, dict=True):
     black_box: Literal["types", "full"] = "types"
     """The parts of the frames that black boxes keep: `types` has types, ids, sizes and times; `full` has contents, too,
     without known secrets. Default: `types`."""
+    on_event: tuple[EventRule, ...] = ()
+    """Programs and addresses that are told of events, each a rule: `{"events": ["given_up"], "run": ["notify"]}`, or
+    with `"post": "https://…"` in place of `run`. Default: none."""
 
     @property
     def remark(self) -> str:
@@ -108,6 +137,7 @@ _OTHER_WORDS = {
     "host": "hosts attach",
     "runs": "run traces trace keep",
     "black_box": "blackbox blackboxes black_boxes",
+    "on_event": "onevents events alerts notify webhook webhooks hooks",
     "env_grant": "envgrants grantenv grant grants",
 }
 VOCABULARY = Vocabulary(

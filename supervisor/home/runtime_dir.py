@@ -19,6 +19,9 @@ ATTACH_SUFFIX = ".attach"
 BATCH_SUFFIX = ".batch.attach"
 """The same of the host of a batch, which `--host` does not find: only the runs of the batch are told of it."""
 
+ALERTS_SUFFIX = ".alerts"
+"""The ending of the pipe into which the runs of a batch write their events."""
+
 
 class UnusableError(OSError):
     """The folder cannot be used; the text has the reason and what to do."""

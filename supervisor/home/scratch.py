@@ -24,7 +24,10 @@ def scratch_folder(purpose: str) -> Iterator[Path]:
     _sweep(Path(tempfile.gettempdir()), re.compile(rf"zot-{purpose}-\w{{8}}", re.ASCII))
     while True:
         path = Path(tempfile.mkdtemp(prefix=f"zot-{purpose}-"))
-        lock = os.open(path, OPEN_FOLDER)
+        try:
+            lock = os.open(path, OPEN_FOLDER)
+        except FileNotFoundError:
+            continue  # another process has swept it at once
         if _lock(lock) is not False and path.exists():
             break
         os.close(lock)  # another process has swept it before it had its lock

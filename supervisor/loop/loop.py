@@ -137,6 +137,8 @@ class Loop:
         self._no_spin_until = 0.0
         self.children: set[int] = set()
         """Pids of the host's own children whose exit status is not collected yet."""
+        self.outliving: set[int] = set()
+        """The part of `children` that may outlive the host: no teardown ends them, nor their descendants."""
         self.on_child_end: Callable[[], None] | None = None
         """Called within `signals` when a child of this process has ended: its own, or an orphan that it has adopted."""
 

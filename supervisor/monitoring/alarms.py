@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
-from supervisor.accounting.account import growth
-from supervisor.accounting.limits import MIB, limits_used
+from supervisor.accounting.account import growth_text
+from supervisor.accounting.limits import limits_used
 from supervisor.extension.generation import OVER_LIMITS
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.extension.restart import HEALTHY_AFTER_S
@@ -56,9 +56,8 @@ def _alarms_with_time(extension: Extension, now: float) -> Iterator[tuple[Kind, 
             ended = f"ended {history.row} times in a row"
             yield ("restarting", f"{which}{ended}, the last time: {slot.last_end}", history.since)
     memory = extension.account.memory
-    if (grown := growth(memory.samples)) is not None:
-        text = f"its memory only grows: {grown[0] / MIB:.0f} to {grown[1] / MIB:.0f} MiB"
-        yield ("memory_grows", text, memory.began_at)
+    if memory.grown is not None:
+        yield ("memory_grows", growth_text(memory.grown), memory.began_at)
     readings = [worker.usage.reading for worker in extension.all_workers if worker.is_running]
     for name, allowed, used in limits_used(extension.limits, readings):
         if name in CREEPING and used is not None and used >= NEAR * allowed:

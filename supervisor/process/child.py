@@ -204,6 +204,22 @@ class Child:
         self._on_exit(self.exit)
         return True
 
+    def let_go(self) -> None:
+        """From now on the child, which may outlive the host, is not followed: it is told of the end of its input, and
+        its exit status is collected by nobody of ours."""
+        if self.exit is not None:
+            return
+        self._loop.children.discard(self.pid)
+        self._loop.outliving.discard(self.pid)
+        if self._pidfd >= 0:
+            self._loop.watch(self)
+            os.close(self._pidfd)
+            self._pidfd = -1
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            if pipe is not None:
+                pipe.close()
+        self._process.returncode = 0  # else Python would warn of a process that still runs
+
     def peak_rss(self) -> int:
         """Peak memory of the child in bytes while it lives, without its own children."""
         return peak_rss(self.pid)

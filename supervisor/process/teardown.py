@@ -324,7 +324,8 @@ def stop_all(
 def end_descendants(
     loop: Loop, *, patience: Patience | None = None, shared_table: SharedProcessTable | None = None
 ) -> int:
-    """Ends every descendant of the host that is not one of `loop.children`, and returns how many there were.
+    """Ends every descendant of the host that is not one of `loop.children`, nor below one of `loop.outliving`, and
+    returns how many there were.
 
     The host must be a subreaper: then daemons that its children started are its own children by now. Sends SIGTERM, and
     SIGKILL after `patience.term` seconds.
@@ -339,7 +340,8 @@ def end_descendants(
         since = loop.clock() - started
         table = shared_table.table(loop.clock())
         tree = {} if table is None else table.tree([os.getpid()])
-        for pid in (os.getpid(), *loop.children):
+        below = {} if table is None else table.tree(loop.outliving)
+        for pid in (os.getpid(), *loop.children, *below):
             tree.pop(pid, None)
         if (not tree and table is not None) or since > patience.term + patience.kill:
             return len(seen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from supervisor.profile.place import Place  # noqa: TC001  (msgspec reads the annotations)
+from wire.text import one_line
 
 LEAST_S, MOST_S, DEFAULT_S = 1, 600, 10
 """Seconds of a profile: the shortest, the longest and the usual one."""
@@ -49,11 +50,13 @@ class Profile(msgspec.Struct, frozen=True):
 
     @property
     def headline(self) -> str:
-        """The hottest function: `98 % in spin (demo/main.py:4)`."""
+        """The hottest function in one line: `98 % in spin (demo/main.py:4)`."""
         if not self.hot_spots:
             return "no function ran"
         first = self.hot_spots[0]
-        return f"{first.percent:.0f} % in {first.function}" + (f" ({first.place})" if first.place else "")
+        return one_line(
+            f"{first.percent:.0f} % in {first.function}" + (f" ({first.place})" if first.place else ""), 300
+        )
 
 
 class Outcome(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from supervisor.process.exit_cause import StderrTail
 from supervisor.profile.outcome import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from supervisor.loop.loop import Loop
     from supervisor.process.child import ExitStatus
@@ -28,11 +28,17 @@ OUTPUT_LIMIT = 1 << 20
 
 
 class ProfileChild:
-    """A profile in the making. `on_outcome` is called once: with the outcome of the child, or after `within_s` seconds
-    with an error. Raises `SpawnError`."""
+    """A profile in the making. `marks` are further variables of its environment. `on_outcome` is called once: with the
+    outcome of the child, or after `within_s` seconds with an error. Raises `SpawnError`."""
 
     def __init__(
-        self, loop: Loop, order: ProfileOrder, *, within_s: float, on_outcome: Callable[[Outcome], None]
+        self,
+        loop: Loop,
+        order: ProfileOrder,
+        marks: Mapping[str, str],
+        *,
+        within_s: float,
+        on_outcome: Callable[[Outcome], None],
     ) -> None:
         self._loop = loop
         self._on_outcome: Callable[[Outcome], None] | None = on_outcome
@@ -42,7 +48,7 @@ class ProfileChild:
             loop,
             [*PROGRAM, msgspec.json.encode(order).decode()],
             cwd="/",
-            env=child_environment(),
+            env={**child_environment(), **marks},
             on_stdout=self._on_stdout,
             on_stderr=self._stderr.write,
             on_exit=self._on_exit,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from supervisor.profile.place import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from supervisor.loop.loop import Loop
     from supervisor.process.table import Identity
@@ -21,9 +21,10 @@ LATEST_S = 10.0
 
 
 class StallProfiles:
-    """One per host."""
+    """One per host. `marks` returns the variables by which the processes of an extension are found if the host is
+    killed: a profiler has them, too."""
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: Loop, marks: Callable[[str], Mapping[str, str]]) -> None:
         self.always = False
         """Whether each hanging extension is profiled, also without `profile_on_stall` in its manifest."""
         self.trace = ""
@@ -31,11 +32,8 @@ class StallProfiles:
         self.on_made: Callable[[str, str], None] = lambda _extension, _file: None
         """Called with the extension and the file of each profile."""
         self._loop = loop
+        self._marks = marks
         self._children: list[ProfileChild] = []
-
-    def prepare(self) -> None:
-        """Imports what `begin` needs: a callback must not."""
-        from supervisor.profile import profile_child  # noqa: F401
 
     def begin(self, extension: str, worker: Identity, on_outcome: Callable[[Outcome], None]) -> None:
         """Profiles a worker's processes. `on_outcome` is called at most `LATEST_S` seconds later, perhaps at once."""
@@ -52,7 +50,8 @@ class StallProfiles:
         order = ProfileOrder(((worker.pid, worker.started),), SECONDS, place)
         self._children = [each for each in self._children if each.child.is_running]
         try:
-            self._children.append(ProfileChild(self._loop, order, within_s=LATEST_S, on_outcome=ended))
+            marks = self._marks(extension)
+            self._children.append(ProfileChild(self._loop, order, marks, within_s=LATEST_S, on_outcome=ended))
         except SpawnError as error:
             ended(Outcome(error=str(error)))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from supervisor.harness.session_plan import path_arguments
-from supervisor.registry.registration import Tool
+
+if TYPE_CHECKING:
+    from supervisor.registry.registration import Tool
 
 FILE = "zot-torture.txt"
 """The file in the scratch project that arguments with paths name."""
@@ -49,7 +51,7 @@ def _wrong(schema: Any) -> Any:
     return WRONG.get(kind) if isinstance(kind, str) else {"unexpected": [None]}
 
 
-def _value(schema: Any, root: dict[str, Any], depth: int) -> Any:  # noqa: PLR0911  (one line for each kind of schema)
+def _value(schema: Any, root: dict[str, Any], depth: int) -> Any:
     if not isinstance(schema, dict) or depth == 0:
         return "x"
     for known in ("const", "default"):
@@ -63,17 +65,24 @@ def _value(schema: Any, root: dict[str, Any], depth: int) -> Any:  # noqa: PLR09
     for choice in ("anyOf", "oneOf", "allOf"):
         if isinstance(schema.get(choice), list) and schema[choice]:
             return _value(schema[choice][0], root, depth - 1)
+    return _value_of_type(schema, root, depth)
+
+
+def _value_of_type(schema: dict[str, Any], root: dict[str, Any], depth: int) -> Any:
     kind = schema.get("type", "object" if "properties" in schema else "string")
-    kind = kind[0] if isinstance(kind, list) and kind else kind
-    if kind == "object":
-        return _object(schema, root, depth)
-    if kind == "array":
-        return [_value(schema.get("items"), root, depth - 1) for _ in range(schema.get("minItems", 0))]
-    if kind in ("integer", "number"):
-        return _number(schema)
-    if kind in ("boolean", "null"):
-        return False if kind == "boolean" else None
-    return "x" * max(schema.get("minLength", 1), 1)
+    match kind[0] if isinstance(kind, list) and kind else kind:
+        case "object":
+            return _object(schema, root, depth)
+        case "array":
+            return [_value(schema.get("items"), root, depth - 1) for _ in range(schema.get("minItems", 0))]
+        case "integer" | "number":
+            return _number(schema)
+        case "boolean":
+            return False
+        case "null":
+            return None
+        case _:
+            return "x" * max(schema.get("minLength", 1), 1)
 
 
 def _object(schema: dict[str, Any], root: dict[str, Any], depth: int) -> dict[str, Any]:
@@ -82,10 +91,11 @@ def _object(schema: dict[str, Any], root: dict[str, Any], depth: int) -> dict[st
 
 
 def _number(schema: dict[str, Any]) -> float:
-    least = schema.get("minimum", schema.get("exclusiveMinimum"))
+    least: float | None = schema.get("minimum", schema.get("exclusiveMinimum"))
+    most: float = schema.get("maximum", 1)
     if least is None:
-        return min(1, schema.get("maximum", 1))
-    return least + 1 if "exclusiveMinimum" in schema else least  # type: ignore[no-any-return]
+        return min(1, most)
+    return least + 1 if "exclusiveMinimum" in schema else least
 
 
 def _resolve(target: str, root: dict[str, Any]) -> Any:

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.torture.steps import Steps
     from supervisor.torture.trial import Trial
 
-
-class Wait(NamedTuple):
-    """The trial of a fault goes on when `is_over` holds, or after `seconds`."""
-
-    is_over: Callable[[], bool]
-    seconds: float
-
-
-Steps = Generator[Wait, bool, None]
-"""The steps of a trial. Each wait gives back whether it ended in time."""
-
-
-class NotHeldError(Exception):
-    """The extension does not do what a good one does; the text says in plain words what it does."""
-
-
-class NotApplicableError(Exception):
-    """The fault cannot be provoked with this extension; the text says why."""
+    Play = Callable[[Trial], Steps]
 
 
 @dataclass(frozen=True)
@@ -39,7 +24,8 @@ class Fault:
     """The fault, as a noun phrase."""
     good: str
     """The behaviour of a good extension, in one sentence."""
-    play: Callable[[Trial], Steps]
+    play: Play
+    """Returns the steps of one trial."""
 
 
 class Family:

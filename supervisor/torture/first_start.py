@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor.harness.harness import QUIET_S
-from supervisor.torture.fault import Wait
 from supervisor.torture.probe import ProbeKind, choose_probe
+from supervisor.torture.steps import Wait
 
 if TYPE_CHECKING:
-    from supervisor.torture.fault import Steps
+    from supervisor.torture.steps import Steps
     from supervisor.torture.trial import Subject, Trial
 
 FIRST_CALL_S = 60.0

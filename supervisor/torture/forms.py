@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Collection
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from supervisor.harness.messages import ANSWERS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 JsonFrame = dict[str, Any]
 Key = tuple[str, str]
@@ -69,7 +71,16 @@ class ZotForms:
     """One JSON object on each line."""
 
     separator = b"\n"
-    junk = (b"this is not JSON\n", b"[1, 2, 3]\n", b"42\n", b"null\n", b'"text"\n', b"{}\n", b'{"type": 5}\n', b"{\n")
+    junk: tuple[bytes, ...] = (
+        b"this is not JSON\n",
+        b"[1, 2, 3]\n",
+        b"42\n",
+        b"null\n",
+        b'"text"\n',
+        b"{}\n",
+        b'{"type": 5}\n',
+        b"{\n",
+    )
     has_times = False
     has_sessions = True
 
@@ -84,7 +95,7 @@ class ZotForms:
         return ANSWERS[question["type"]], str(question["id"])
 
     def key_of_answer(self, said: JsonFrame) -> Key | None:
-        kind = said.get("type")
+        kind = str(said.get("type"))
         return (kind, str(said.get("id"))) if kind in ANSWERS.values() else None
 
     def with_args(self, question: JsonFrame, args: Any) -> JsonFrame:
@@ -152,7 +163,7 @@ class McpForms(_JsonRpcForms):
     """The Model Context Protocol: a JSON-RPC message on each line."""
 
     separator = b"\n"
-    junk = (b"this is not JSON\n", b"42\n", b"null\n", b"{}\n", b'{"jsonrpc": "2.0"}\n', b"{\n")
+    junk: tuple[bytes, ...] = (b"this is not JSON\n", b"42\n", b"null\n", b"{}\n", b'{"jsonrpc": "2.0"}\n', b"{\n")
     has_times = False
     has_sessions = True
 
@@ -202,7 +213,7 @@ class CopilotForms(_JsonRpcForms):
     """The Copilot CLI's: a JSON-RPC message behind each header with its length."""
 
     separator = b""
-    junk = ()
+    junk: tuple[bytes, ...] = ()
     has_times = True
     has_sessions = False
     unknown_method = "zot.torture"
@@ -245,7 +256,7 @@ class CopilotForms(_JsonRpcForms):
         return changed
 
     def unknown(self) -> list[JsonFrame]:
-        event = {
+        event: JsonFrame = {
             "id": "e",
             "timestamp": "2026-01-01T00:00:00.000Z",
             "parentId": None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from supervisor.harness.harness import QUIET_S
 from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.process.stop_policy import Patience, StopStage
-from supervisor.torture.fault import NotApplicableError, NotHeldError, Wait
+from supervisor.torture.steps import NotApplicableError, NotHeldError, Wait
 from wire import frames
 from wire.dialects.base import UnsendableError
 from wire.dialects.table import find_dialect
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from supervisor.harness.harness import Harness
     from supervisor.harness.recorded_process import RecordedLine, RecordedProcess
-    from supervisor.torture.fault import Steps
     from supervisor.torture.forms import Forms, JsonFrame, Key
     from supervisor.torture.probe import Probe
+    from supervisor.torture.steps import Steps
     from wire.dialects.base import DialectSession, RunSession
 
 END_S = 8.0
@@ -188,7 +188,8 @@ class Player:
     def end_input(self) -> None:
         """Closes its stdin, behind all that was written."""
         child = self.process.child
-        assert child is not None and child.stdin is not None
+        assert child is not None
+        assert child.stdin is not None
         child.stdin.end()
 
     def close_output(self) -> None:
@@ -277,7 +278,8 @@ class Player:
         """Waits for the end of the handshake. Raises `NotHeldError` if it fails."""
         yield Wait(lambda: self.process.phase.is_over, self.process.handshake_s)
         if self.process.phase is HandshakePhase.FAILED or not self.process.phase.is_over:
-            raise NotHeldError(self.process.failure or "it was not ready in time")
+            failure = self.process.failure or "it was not ready in time"
+            raise NotHeldError(f"{failure}{self.process.last_words}")
 
 
 class _Gate:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from supervisor.registry.registration import Tool
 from supervisor.torture.arguments import text_argument, valid_arguments
 from wire import frames
-from wire.dialects.base import DialectSession, RunSession
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from supervisor.registry.registration import Tool
+    from wire.dialects.base import DialectSession, RunSession
 
 WRITING_WORDS = frozenset(
     {

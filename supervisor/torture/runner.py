@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
-from supervisor.torture.fault import NotApplicableError, NotHeldError, Wait
 from supervisor.torture.faults.table import FAULTS
 from supervisor.torture.first_start import get_to_know
 from supervisor.torture.forms import FORMS
 from supervisor.torture.score import Outcome, Row, Score, score_of
+from supervisor.torture.steps import NotApplicableError, NotHeldError, Wait
 from supervisor.torture.trial import Subject, Trial
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from supervisor.discovery.found_extension import FoundExtension
     from supervisor.harness.harness import Harness
-    from supervisor.torture.fault import Fault, Steps
+    from supervisor.torture.fault import Fault
+    from supervisor.torture.steps import Steps
 
 AT_ONCE = 4
 """Maximum number of trials at a time."""
@@ -55,7 +56,7 @@ def torture(
     first one. `on_trial` gets each trial, with whether it is the first one of its fault that did not hold. Raises
     `HarnessInterruptedError`."""
     result = Torture(Subject(found, FORMS[found.manifest.dialect]), seed, [Row(fault) for fault in faults])
-    trial = Trial(harness, result.subject, Random(seed))
+    trial = Trial(harness, result.subject, _chance(seed))
     first = _RunningTrial(harness, trial, get_to_know(trial, result.subject))
     harness.wait(first.advance, None)
     if first.verdict[0] is not Outcome.HELD:
@@ -65,7 +66,7 @@ def torture(
         on_begin(result)
     clock = harness.loop.clock
     until = clock() + seconds
-    numbers = _numbered(result.rows, Random(f"{seed} order"), lambda: clock() < until)
+    numbers = _numbered(result.rows, _chance(f"{seed} order"), lambda: clock() < until)
     running: dict[_RunningTrial, Row] = {}
 
     def advance() -> bool:
@@ -80,11 +81,15 @@ def torture(
             if following is None:
                 return not running
             row, number = following
-            trial = Trial(harness, result.subject, Random(f"{seed} {row.fault.name} {number}"))
+            trial = Trial(harness, result.subject, _chance(f"{seed} {row.fault.name} {number}"))
             running[_RunningTrial(harness, trial, row.fault.play(trial))] = row
 
     harness.wait(advance, None)
     return result
+
+
+def _chance(seed: object) -> Random:
+    return Random(str(seed))  # noqa: S311  (a run can be repeated)
 
 
 def _numbered(rows: Sequence[Row], rng: Random, has_time: Callable[[], bool]) -> Iterator[tuple[Row, int]]:

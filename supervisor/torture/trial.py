@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING
 
 from supervisor.harness.script import Side
 from supervisor.process.child import SpawnError
 from supervisor.torture.arguments import FILE
-from supervisor.torture.fault import NotApplicableError, NotHeldError
 from supervisor.torture.player import Player
 from supervisor.torture.probe import ProbeKind
+from supervisor.torture.steps import NotApplicableError, NotHeldError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
+
     from supervisor.discovery.found_extension import FoundExtension
     from supervisor.harness.comparison import ScriptPaths
     from supervisor.harness.harness import Harness
     from supervisor.harness.recorded_process import RecordedLine
     from supervisor.registry.registration import Tool
-    from supervisor.torture.fault import Steps
     from supervisor.torture.forms import Forms
     from supervisor.torture.probe import Probe
+    from supervisor.torture.steps import Steps
 
 
 @dataclass

@@ -38,6 +38,7 @@ MARKS_LIMIT = 1000
 MARKS = {
     "crashed": "exited", "ended": "exited", "hung": "exited", "refused": "failed", "limit": "limit",
     "given_up": "failed", "no_verdict": "no_verdict",
+    "leak": "warning",
 }  # fmt: skip
 """The kind of mark of each kind of fall."""
 NOTICED = frozenset({"started", "restarted", "reloaded"})
@@ -102,7 +103,9 @@ class TraceFile:
 
     def fell(self, extension: Extension, _worker: Worker, fall: Fall) -> None:
         """Takes each fall of an extension."""
-        self._last_falls[extension.name] = cause = f"{fall.kind.replace('_', ' ')}: {fall.cause}"
+        cause = f"{fall.kind.replace('_', ' ')}: {fall.cause}"
+        if fall.kind != "leak":  # it goes on
+            self._last_falls[extension.name] = cause
         lost = f"{cause}; {counted(fall.pending, 'request')} lost" if fall.pending else cause
         self._mark(MARKS[fall.kind], extension.name, name=fall.kind, detail=lost, is_urgent=True)
 

@@ -39,6 +39,7 @@ TABLES = {
         "a tool call, free",
         "start of 2",
     ],
+    "culprit": ["10 cases with one fault among 6 extensions"],
     "intercept": ["back to back, one core", "a call every 2 ms, free", "while others flood", "the layers of a call"],
     "mcp": [
         "a tool call, Python, one core",
@@ -70,7 +71,7 @@ TABLES = {
     "startup": ["start-up", "zot --version", "first request, one silent"],
     "throughput": ["notify frames of 128 bytes", "processor time of the host"],
 }
-LONG = ("batch", "copilot", "intercept", "mcp", "rpc", "screen", "sharing", "startup", "throughput")
+LONG = ("batch", "copilot", "culprit", "intercept", "mcp", "rpc", "screen", "sharing", "startup", "throughput")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="places processes on processors")

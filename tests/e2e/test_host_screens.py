@@ -136,8 +136,9 @@ def test_times_levels_and_since(zot):
     written.write(b"\x1b[31mnew\n")
     written.close()
     assert zot.run("ext", "logs", "one").text == "old\n[warn] low on disk\nnew\n"
-    shown = [line.split(maxsplit=2) for line in zot.run("ext", "logs", "one", "-t", "-n", "2").text.splitlines()]
-    assert [line[1:] for line in shown] == [["warn", "low on disk"], ["stderr", "new"]]
+    shown = [line.split(maxsplit=3) for line in zot.run("ext", "logs", "one", "-t", "-n", "2").text.splitlines()]
+    own = str(os.getpid())
+    assert [line[1:] for line in shown] == [["warn", own, "low on disk"], ["stderr", own, "new"]]
     assert [datetime.fromisoformat(line[0]).timestamp() for line in shown] == [1_800_000_060, 1_800_003_600]
     moment = datetime.fromtimestamp(1_800_000_030, UTC).isoformat()
     assert zot.run("ext", "logs", "one", "--since", moment).stdout == b"[warn] low on disk\nnew\n"
@@ -149,6 +150,10 @@ def test_times_levels_and_since(zot):
         ("stderr", "stderr", "\x1b[31mnew"),
     ]
     assert datetime.fromisoformat(records[0]["time"]).timestamp() == 1_800_000_000
+    assert {record["pid"] for record in records} == {os.getpid()}
+    assert zot.run("ext", "logs", "one", "--run", own, "-n", "2").stdout == b"[warn] low on disk\nnew\n"
+    assert zot.run("ext", "logs", "one", "--run", own, "--since", moment, "-n", "1").stdout == b"new\n"
+    assert zot.run("ext", "logs", "one", "--run", "1").stdout == b""
     bad = zot.run("ext", "logs", "one", "--since", "noon")
     assert bad.status == 2
     assert bad.stderr.startswith("zot: --since: 'noon' is neither a length of time (10m, 2h) nor a moment")
@@ -158,12 +163,12 @@ def test_following_with_times(zot):
     written = logs.ExtensionLog(zot.home / "logs", "one", 5 * 4096)
     written.write(b"before\n")
     with zot.start("ext", "logs", "one", "-f", "-t", "--since", "1h") as running:
-        read = lambda: running._read_line(time.monotonic() + PATIENCE_S).split(maxsplit=2)  # noqa: E731
-        assert read()[1:] == [b"stderr", b"before\n"]
+        read = lambda: running._read_line(time.monotonic() + PATIENCE_S).split(maxsplit=3)  # noqa: E731
+        assert read()[1:] == [b"stderr", b"%d" % os.getpid(), b"before\n"]
         for number in range(60):
             written.add_frame("error", f"{number} {'x' * 100}")
             for earlier in range(number - 9, number + 1) if number % 10 == 9 else ():
-                moment, level, text = read()
+                moment, level, _pid, text = read()
                 assert (level, text.split()[0]) == (b"error", b"%d" % earlier)
                 assert abs(datetime.fromisoformat(moment.decode()).timestamp() - time.time()) < 600
         running.signal(signal.SIGINT)
@@ -209,7 +214,7 @@ def test_the_live_screen_and_its_keys(host, terminal):
     terminal.keys("Enter")
     terminal.wait_for(r"(?s)\Aecho: ready for .*^log  ")
     terminal.type("l")
-    terminal.wait_for(r"T\d\d:\d\d:\d\d\.\d+[+-]\d\d:\d\d +zot +starting echo")
+    terminal.wait_for(r"T\d\d:\d\d:\d\d\.\d+[+-]\d\d:\d\d +zot +\d+ +starting echo")
     (before_restart,) = host.stats()["echo"].pids
     terminal.type("r")
     asked = terminal.wait_for(r"^restart echo\? y yes, any other key no")

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
+from supervisor.control.client import ControlError
 from supervisor.traces.places import extension_of, runs_folder
 from tests.support.extension_folder import extension, folder
 from tests.support.host_process import hosting
-from tests.support.profiled import needs_py_spy
+from tests.support.profile_targets import needs_py_spy
 from tests.support.terminal import open_terminal
 from tests.support.zot_process import wait_until
+from wire import frames
 
 BUSY = """
 import json, sys, threading
@@ -89,3 +92,62 @@ def test_the_screen_goes_on_while_it_profiles(zot):
         terminal.type("q")
         terminal.wait_for(r"^status 0$")
     assert not list(runs_folder(zot.home).glob("*.profile.json")), "a profile that was broken off leaves no file"
+
+
+HANGS = """
+import json, sys, time
+def wait_for_the_moon():
+    while True: time.sleep(60)
+def say(**frame): print(json.dumps(frame), flush=True)
+say(type="hello", name="stuck")
+say(type="register_tool", name="moon", schema={"type": "object"})
+say(type="ready")
+for line in sys.stdin:
+    if json.loads(line)["type"] == "tool_call": wait_for_the_moon()
+"""
+
+
+def stuck(parent: Path) -> Path:
+    script = parent / "stuck.py"
+    script.write_text(HANGS)
+    fields = {"stall_after": 1, "timeouts": {"tool_call": 0.5}, "restart": {"policy": "temporary"}}
+    return folder(parent, "stuck", [sys.executable, str(script)], **fields)
+
+
+@needs_py_spy
+@pytest.mark.slow
+def test_an_extension_that_hangs_in_a_run_is_profiled_beside_its_trace(zot):
+    with hosting(zot, stuck(zot.folder), flags=("--profile-on-stall",)) as host:
+        with pytest.raises(ControlError, match="no answer within"):
+            host.call("moon")
+        wait_until(lambda: host.stats()["stuck"].state == "failed")
+    (file,) = runs_folder(zot.home).glob("*.stuck.1.profile.json")
+    assert "wait_for_the_moon" in file.read_text()
+    trace = (runs_folder(zot.home) / f"{file.name.split('.')[0]}.jsonl").read_text()
+    marks = [json.loads(line) for line in trace.splitlines()]
+    assert [mark["detail"] for mark in marks if mark.get("name") == "file"] == [file.name]
+    assert "wait_for_the_moon" not in trace, "a trace has no text of an extension"
+
+
+@needs_py_spy
+@pytest.mark.slow
+def test_a_profiler_goes_with_a_host_that_is_killed(zot):
+    with hosting(zot, stuck(zot.folder), flags=("--profile-on-stall",)) as host:
+        host.client.send(frames.ToolCall(host.client.next_id(), "moon", frames.Raw(b"{}")))
+        wait_until(lambda: len(marked_processes(zot.home)) >= 3)  # its own, the profiler and py-spy
+        host.running.signal(signal.SIGKILL)
+        host.running.process.wait()
+        wait_until(lambda: not marked_processes(zot.home))
+
+
+def marked_processes(home: Path) -> list[int]:
+    """Processes with the mark of an extension, with this home: those of the extension and the profilers."""
+    found = []
+    for folder_ in Path("/proc").glob("[0-9]*"):
+        try:
+            environment = (folder_ / "environ").read_bytes()
+        except OSError:
+            continue
+        if b"ZOT_EXTENSION=stuck" in environment and f"ZOT_HOME={home}".encode() in environment:
+            found.append(int(folder_.name))
+    return found

@@ -10,7 +10,12 @@ from wire.log_times import LETTERS, UNKNOWN, LogTimes, WriteMoment, entry, heade
 
 INODE = 7
 entries = st.lists(
-    st.tuples(st.integers(1, 50), st.integers(-(10**12), 10**13), st.sampled_from(sorted({*LETTERS} - {UNKNOWN}))),
+    st.tuples(
+        st.integers(1, 50),
+        st.integers(-(10**12), 10**13),
+        st.sampled_from(sorted({*LETTERS} - {UNKNOWN})),
+        st.none() | st.integers(1, 2**22),
+    ),
     max_size=20,
 )
 
@@ -26,9 +31,9 @@ def test_the_file_with_the_times_has_the_name_of_its_log():
 @given(entries)
 def test_each_byte_has_the_time_of_the_entry_before_it(pieces):
     data, expected, position = header(INODE), {}, 0
-    for length, time_ms, level in pieces:
-        data += entry(position, time_ms, LETTERS[level])
-        expected |= dict.fromkeys(range(position, position + length), WriteMoment(time_ms, level))
+    for length, time_ms, level, pid in pieces:
+        data += entry(position, time_ms, LETTERS[level], pid)
+        expected |= dict.fromkeys(range(position, position + length), WriteMoment(time_ms, level, pid))
         position += length
     times = LogTimes(data, INODE)
     assert {at: times.at(at) for at in range(position)} == expected
@@ -37,7 +42,7 @@ def test_each_byte_has_the_time_of_the_entry_before_it(pieces):
 
 @given(entries, st.integers(0, 40))
 def test_a_torn_end_costs_the_torn_entry_only(pieces, cut):
-    written = [entry(10 * n, time_ms, LETTERS[level]) for n, (_, time_ms, level) in enumerate(pieces)]
+    written = [entry(10 * n, time_ms, LETTERS[level], pid) for n, (_, time_ms, level, pid) in enumerate(pieces)]
     data = header(INODE) + b"".join(written)
     data = data[: max(len(header(INODE)), len(data) - cut)]
     whole = [line for n, line in enumerate(written) if len(data) >= len(header(INODE) + b"".join(written[: n + 1])) - 1]

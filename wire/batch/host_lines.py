@@ -29,6 +29,8 @@ class HostOrder(msgspec.Struct, frozen=True, tag_field="type", tag="order", kw_o
     """The names of `--share`."""
     trace: str = ""
     """The trace of the batch; empty if it keeps none."""
+    alerts: str = ""
+    """The pipe for its events; empty if nobody is told of events."""
 
 
 class Serving(msgspec.Struct, frozen=True, tag_field="type", tag="serving", kw_only=True):

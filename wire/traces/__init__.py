@@ -1,1 +1,1 @@
-"""What runs leave behind beside their traces: the files of black boxes. The lines of a trace are in `wire.stats`."""
+"""Definitions of what runs tell and leave about their extensions, beside their figures: one file for each kind."""

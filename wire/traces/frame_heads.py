@@ -30,7 +30,7 @@ Role = Literal["request", "answer", ""]
 
 
 class FrameHead(NamedTuple):
-    """What a frame is."""
+    """The kind of a frame, its id, and the name in it."""
 
     kind: str
     """The type, the method, or `answer`; of a Copilot event that is told, its type; empty if it is no message."""

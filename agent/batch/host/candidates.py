@@ -16,6 +16,7 @@ from wire.suggestions import join_names, no_such
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agent.batch.batch_trace import BatchTrace
     from agent.batch.request import BatchRequest
     from wire.batch.host_lines import Serving
 
@@ -23,7 +24,7 @@ SHOWN = 10
 """Maximum number of names in a line."""
 
 
-def host_order(request: BatchRequest, home: Path, version: str, trace: str = "") -> HostOrder | None:
+def host_order(request: BatchRequest, home: Path, version: str, trace: BatchTrace) -> HostOrder | None:
     """The order for the host of a batch. None if no extension may be shared, or the runs use another host. Reads
     manifests, and judges no trust: the host does. Raises `UsageError` for a name of `--share` that is not there."""
     run = request.run
@@ -48,7 +49,8 @@ def host_order(request: BatchRequest, home: Path, version: str, trace: str = "")
     return HostOrder(
         version=version, home=str(home), cwd=str(folder), extensions=run.extensions, mcp_configs=run.mcp_configs,
         discover=run.discover, trust_project=run.trust_project, strict_guards=run.strict_guards,
-        allow_asked=run.allow_asked, profile_on_stall=run.profile_on_stall, share=request.share, trace=trace,
+        allow_asked=run.allow_asked, profile_on_stall=run.profile_on_stall, share=request.share, trace=trace.path,
+        alerts=trace.inbox,
     )  # fmt: skip
 
 

@@ -62,6 +62,7 @@ class BatchHost:
             share=order.share,
             wanted=lambda found: may_be_shared(found, shared),
             trace=None if not order.trace else TraceFile(Path(order.home), Keep(), _ignore, None, Path(order.trace)),
+            inbox=order.alerts,
         )
         self._host.tell = self._told
         self._host.on_started = self._started

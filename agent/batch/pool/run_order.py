@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
@@ -19,6 +19,7 @@ from wire.text import valid_text
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agent.batch.batch_trace import BatchTrace
     from agent.batch.journal.folder import RunFolder
     from agent.batch.pool.processes import Processes
     from agent.batch.request import BatchRequest
@@ -41,8 +42,9 @@ class Orders:
     UTF-8: runs get them as JSON."""
 
     def __init__(
-        self, request: BatchRequest, folder: RunFolder, version: str, processes: Processes, trace: str = ""
-    ) -> None:
+        self, request: BatchRequest, folder: RunFolder, version: str, processes: Processes,
+        trace: BatchTrace | None = None,
+    ) -> None:  # fmt: skip
         self._request = request
         self._folder = folder
         self._version = version
@@ -53,9 +55,7 @@ class Orders:
         try:
             if request.workspace == "copy":
                 str(folder.path).encode()  # each workspace is in it
-            self._plain = replace(
-                flags, cwd=flags.cwd or os.getcwd(), max_cost_usd=most, trace=bool(trace), batch_trace=trace or None
-            )
+            self._plain = replace(flags, cwd=flags.cwd or os.getcwd(), max_cost_usd=most, **_of_batch(trace))
             self._flags = {"": encode_request(self._plain)}
         except UnicodeEncodeError as error:
             shown = repr(valid_text(error.object))
@@ -85,3 +85,10 @@ class Orders:
             stderr=folder.stderr(task.id, attempt),
             timeout_s=next((limit for limit in limits if limit is not None), None),
         )
+
+
+def _of_batch(trace: BatchTrace | None) -> dict[str, Any]:
+    """The fields of a run's request by which it adds its falls to the trace and to the events of the batch."""
+    if trace is None:
+        return {"trace": False}
+    return {"trace": bool(trace.path), "batch_trace": trace.path or None, "batch_alerts": trace.inbox or None}

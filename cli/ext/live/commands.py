@@ -74,14 +74,14 @@ def ext_logs(
         typer.Option(
             "-n",
             "--lines",
-            help="Show the last LINES lines. Default: 50, with --since all.",
+            help="Show the last LINES lines. Default: 50, with --since or --run all.",
             metavar="LINES",
             min=0,
             show_default=False,
         ),
     ] = None,
     timestamps: Annotated[
-        bool, typer.Option("-t", "--timestamps", help="Print its time and its level before each line.")
+        bool, typer.Option("-t", "--timestamps", help="Print its time, its level and its run before each line.")
     ] = False,
     since: Annotated[
         str | None,
@@ -90,6 +90,10 @@ def ext_logs(
             metavar="TIME",
             show_default=False,
         ),
+    ] = None,
+    run: Annotated[
+        int | None,
+        typer.Option(help="Show only lines of the run or host with this pid, see zot runs.", metavar="PID", min=1),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -103,13 +107,16 @@ def ext_logs(
     Examples:
         zot ext logs guard                  the last 50 lines
         zot ext logs guard -n 5 -f          the last five, and what comes
-        zot ext logs guard -t --since 10m   those of ten minutes, with time and level
+        zot ext logs guard -t --since 10m   those of ten minutes, with time, level and pid of the run
+        zot ext logs guard --run 4711       those of one run
     """
     from cli.ext.live.logs import run_logs
 
     exit_with(
         "ext logs",
-        lambda: run_logs(name, follow=follow, lines=lines, timestamps=timestamps, since=since, as_json=as_json),
+        lambda: run_logs(
+            name, follow=follow, lines=lines, timestamps=timestamps, since=since, run=run, as_json=as_json
+        ),
     )
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from cli.logs.log_tail import Piece
     from cli.logs.timed_lines import TimedLine
+    from wire.log_times import WriteMoment
 
 POLL_S = 0.2
 LINES_SHOWN = 50
@@ -35,6 +36,7 @@ def run_logs(
     lines: int | None,
     timestamps: bool = False,
     since: str | None = None,
+    run: int | None = None,
     as_json: bool = False,
 ) -> int:
     """Prints the log and returns the exit status. `name` is the name of the extension or of its folder. Raises
@@ -49,7 +51,7 @@ def run_logs(
         if not known:
             raise ControlError(f"there are no logs of extensions in {folder}")
         raise CommandLineError(no_such("log of an extension", name, known))
-    printer = _Printer(path, name if as_json else None, timestamps=timestamps, since=since_when)
+    printer = _Printer(path, name if as_json else None, timestamps=timestamps, since=since_when, run=run)
     try:
         return _show(path, printer, follow=follow, lines=lines)
     except KeyboardInterrupt:
@@ -104,31 +106,32 @@ def _wait_for_a_while() -> None:
 
 class _Printer:
     """Writes line by line, without control characters: plain, with times, or as JSON objects with this name. With
-    `since`, in milliseconds since the epoch, only lines that are not older. A pipe gets what a terminal gets: it often
-    ends on one."""
+    `since`, in milliseconds since the epoch, only lines that are not older; with `run`, a pid, only its lines. A pipe
+    gets what a terminal gets: it often ends on one."""
 
-    def __init__(self, path: Path, name: str | None, *, timestamps: bool, since: int | None) -> None:
+    def __init__(self, path: Path, name: str | None, *, timestamps: bool, since: int | None, run: int | None) -> None:
         self._name = name
         self._since = since
+        self._run = run
         self._timestamps = timestamps
         self._shown = TerminalText()
         self._times = TimesBeside(path)
         self._reader = LineReader(self._times)
 
     def begin(self, path: Path, lines: int | None, end: int | None) -> None:
-        """Writes the last lines, or with `since` by default all that are not older."""
-        if self._since is None:
+        """Writes the last lines, or with `since` or `run` by default all of these."""
+        if self._wants_all:
             self.write(tail(path, LINES_SHOWN if lines is None else lines, end))
             return
         self._times.refresh()
         since = self._since
-        pieces = all_since(path, lambda inode: self._times.of(inode).first_since(since), end)
+        pieces = all_since(path, lambda inode: 0 if since is None else self._times.of(inode).first_since(since), end)
         found = (line for piece in pieces for line in self._wanted(self._reader.feed(piece)))
         for line in found if lines is None else deque(found, maxlen=lines):
             _put(self._bytes_of(line))
 
     def write(self, pieces: Iterable[Piece]) -> None:
-        if self._timestamps or self._name is not None or self._since is not None:
+        if self._timestamps or self._name is not None or not self._wants_all:
             self._times.refresh()
         for piece in pieces:
             _put(b"".join(map(self._bytes_of, self._wanted(self._reader.feed(piece)))))
@@ -139,9 +142,17 @@ class _Printer:
             _put(self._bytes_of(line))
 
     def _wanted(self, lines: Iterable[TimedLine]) -> Iterable[TimedLine]:
-        if self._since is None:
+        if self._wants_all:
             return lines
-        return (line for line in lines if line.written is not None and line.written.time_ms >= self._since)
+        return (line for line in lines if line.written is not None and self._is_wanted(line.written))
+
+    @property
+    def _wants_all(self) -> bool:
+        return self._since is None and self._run is None
+
+    def _is_wanted(self, written: WriteMoment) -> bool:
+        is_recent = self._since is None or written.time_ms >= self._since
+        return is_recent and self._run in (None, written.pid)
 
     def _bytes_of(self, line: TimedLine) -> bytes:
         if self._name is not None:

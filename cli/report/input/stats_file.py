@@ -1,4 +1,4 @@
-"""Reads the lines of `--stats FILE` into a recording.
+"""Reads the lines of `--stats FILE`, or of the trace of a run, into a recording.
 
 Positions follow the host's uptime, because the system's clock can be set. Files can be large, so the reader decodes all
 fields of the last sample only; of the others it decodes times, CPU and memory.
@@ -6,6 +6,8 @@ fields of the last sample only; of the others it decodes times, CPU and memory.
 
 from __future__ import annotations
 
+from array import array
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,11 +24,13 @@ from cli.report.input.recorded_run import (
     agent_facts,
     figures_of,
 )
+from cli.report.input.trace_lines import END_MISSING, TITLES, USE_MISSING, plain_mark, trace_facts
 from cli.report.input.use_over_time import UseOverTime
 from wire import events, stats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from cli.report.input.use_over_time import Gauges
 
@@ -74,18 +78,21 @@ class _Change(msgspec.Struct, tag_field="type", tag="change", gc=False):
     gone: tuple[str, ...] = ()
 
 
-_Line = _Sample | _Change | stats.Run | stats.Mark
+_Line = _Sample | _Change | stats.Run | stats.Mark | stats.Trace
 
 
 class StatsReader:
     """Takes the lines of one recording in order. If it holds several runs, the last run counts."""
 
-    types = frozenset({"stats", "change", "run", "mark"})
+    types = frozenset({"stats", "change", "run", "mark", "trace"})
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self.decoder: msgspec.json.Decoder[_Line] = msgspec.json.Decoder(_Line)
         self._runs = 1
         self._pid: int | None = None
+        self._trace: stats.Trace | None = None
+        """The first line, if it is that of a trace."""
         self._marks: list[tuple[int, stats.Mark]] = []
         self._begin_run()
 
@@ -98,7 +105,7 @@ class StatsReader:
 
     @property
     def has_anything(self) -> bool:
-        return bool(self._use.times or self._marks or self._run)
+        return bool(self._use.times or self._marks or self._run or self._trace)
 
     def begins_a_run(self, value: Any) -> bool:
         """Whether another host has begun to write with this line."""
@@ -108,8 +115,11 @@ class StatsReader:
 
     def add(self, value: _Line, line: bytes, number: int, is_last: bool) -> None:
         match value:
+            case stats.Trace():
+                self._trace = value
             case stats.Mark():
-                self._marks.append((len(self._use.times), value))
+                mark = value if self._trace is None else plain_mark(value)
+                self._marks.append((len(self._use.times), mark))
             case stats.Run():
                 self._run = value
             case _Change():
@@ -160,18 +170,18 @@ class StatsReader:
         last = self._full_latest() if self._latest else None
         use = self._use.use()
         happenings = self._place_marks()
-        end = max([self._use.latest, *(happening.end or happening.begin for happening in happenings)])
+        end = max([self._use.latest, self._told_end(), *(each.end or each.begin for each in happenings)])
         figures = dict(self._gone)
         if last is not None:
             figures |= {name: _figures(name, extension) for name, extension in last.extensions.items()}
         for happening in happenings:
             if happening.extension and happening.extension not in figures:
                 figures[happening.extension] = ExtensionFigures(happening.extension)
-        return RecordedRun(
+        recording = RecordedRun(
             source=SourceKind.STATS,
             title=_title(last),
             facts=_facts(last, self._run),
-            started=self._use.offsets[0] if self._use.times else self._earliest_mark(),
+            started=self._use.offsets[0] if self._use.times else self._beginning(),
             end=end or 1.0,
             duration_s=end,
             figures=tuple(figures.values()),
@@ -183,6 +193,25 @@ class StatsReader:
             host=use.host,
             total=use.total,
         )
+        return recording if self._trace is None else self._of_trace(self._trace, recording, notes)
+
+    def _of_trace(self, header: stats.Trace, recording: RecordedRun, notes: list[str]) -> RecordedRun:
+        """The recording of a trace: it has no samples but the last, which is no use over time."""
+        has_ended = bool(self._run or self._latest)
+        agent = [] if self._run is None else _agent_facts(self._run)
+        return replace(
+            recording,
+            title=TITLES[header.kind],
+            facts=trace_facts(header, self._path, has_ended=has_ended, agent=agent),
+            duration_s=recording.duration_s if has_ended else None,
+            notes=(*notes, USE_MISSING if has_ended else END_MISSING),
+            times=array("d"),
+            tracks={},
+        )
+
+    def _told_end(self) -> float:
+        """The time at which the agent ended, by a trace: a batch has no sample there. In seconds since its start."""
+        return 0.0 if self._trace is None or self._run is None else max(0.0, self._run.time - self._trace.time)
 
     def _full_latest(self) -> stats.Stats:
         number = 0
@@ -195,7 +224,10 @@ class StatsReader:
             raise InputError(f"line {number}: {error}") from None
         return full
 
-    def _earliest_mark(self) -> float:
+    def _beginning(self) -> float:
+        """The start of a recording without samples."""
+        if self._trace is not None:
+            return self._trace.time
         return min((mark.time for _, mark in self._marks), default=0.0)
 
     def _place_marks(self) -> list[Happening]:
@@ -223,7 +255,7 @@ class StatsReader:
         the end of the mark (nearly) between these two samples."""
         times, offsets = self._use.times, self._use.offsets
         if not times:
-            return self._earliest_mark()
+            return self._beginning()
         before, after = max(0, index - 1), min(index, len(times) - 1)
         if before == after or abs(offsets[before] - offsets[after]) < CLOCK_JUMP_S:
             return offsets[before]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from supervisor.torture.arguments import valid_arguments, wrong_arguments
-from supervisor.torture.fault import Family, NotApplicableError
+from supervisor.torture.fault import Family
 from supervisor.torture.probe import Probe, ProbeKind
+from supervisor.torture.steps import NotApplicableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.torture.fault import Steps
+    from supervisor.torture.steps import Steps
     from supervisor.torture.trial import Trial
 
 ARGUMENTS = Family("arguments")
@@ -171,7 +172,7 @@ def line_separators_in_text(trial: Trial) -> Steps:
 @TEXTS.add(
     "lone-surrogates",
     "lone halves of surrogate pairs, as \\u escapes",
-    "It answers with replacement characters or an error, or skips the frame as no JSON, writes valid UTF-8, and goes on.",
+    "It answers with replacement characters or an error, or skips the frame; it writes valid UTF-8, and goes on.",
 )
 def lone_surrogates(trial: Trial) -> Steps:
     texts = ["\ud800", "\udfff", "\ude00\ud83d"]

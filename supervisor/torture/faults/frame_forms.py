@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.torture.fault import Family, NotHeldError
+from supervisor.torture.fault import Family
+from supervisor.torture.steps import NotHeldError
 
 if TYPE_CHECKING:
-    from supervisor.torture.fault import Steps
+    from supervisor.torture.steps import Steps
     from supervisor.torture.trial import Trial
 
 FRAME_FORMS = Family("frames")
@@ -33,7 +34,7 @@ def split_anywhere(trial: Trial) -> Steps:
     player = trial.player
     asked = [player.question("ä€😀") for _ in range(5)]
     data = b"".join(each.data for each in asked)
-    sizes = []
+    sizes: list[int] = []
     while sum(sizes) < len(data):
         sizes.append(trial.rng.randint(1, 40))
     yield from player.write_slowly(data, sizes, 0.001)
@@ -102,7 +103,7 @@ def doubled_greeting(trial: Trial) -> Steps:
         sent.append(greet(*about))  # type: ignore[arg-type]
         return sent[0]
 
-    session.greet = keep  # type: ignore[method-assign]
+    session.greet = keep  # type: ignore[assignment, method-assign]
     yield from player.gets_ready()
     player.write(b"".join(sent))
     yield from player.works("after a second answer to its hello")

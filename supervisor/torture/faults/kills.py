@@ -5,11 +5,12 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from supervisor.torture.fault import Family, NotHeldError, Wait
+from supervisor.torture.fault import Family
+from supervisor.torture.steps import NotHeldError, Wait
 
 if TYPE_CHECKING:
-    from supervisor.torture.fault import Steps
     from supervisor.torture.player import Player
+    from supervisor.torture.steps import Steps
     from supervisor.torture.trial import Trial
 
 KILLS = Family("killed and stopped")

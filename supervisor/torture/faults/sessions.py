@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.torture.fault import Family, NotApplicableError, NotHeldError
+from supervisor.torture.fault import Family
 from supervisor.torture.probe import sample_event
+from supervisor.torture.steps import NotApplicableError, NotHeldError
 from wire.dialects.base import RunSession
 
 if TYPE_CHECKING:
-    from supervisor.torture.fault import Steps
     from supervisor.torture.player import Question
+    from supervisor.torture.steps import Steps
     from supervisor.torture.trial import Trial
 
 SESSIONS = Family("sessions")
@@ -35,8 +36,7 @@ def two_sessions(trial: Trial) -> Steps:
             player.write(session.tell(sample_event("session_start", "begin", run)))
     asked: list[tuple[Question, RunSession]] = []
     for _ in range(trial.rng.randint(4, 8)):
-        for run in runs:
-            asked.append((player.ask(f"of session {run.id}", run=run), run))
+        asked += [(player.ask(f"of session {run.id}", run=run), run) for run in runs]
     yield from player.awaits([question for question, _ in asked], "of two sessions")
     player.is_answered_once([question for question, _ in asked])
     if "session_end" in trial.subject.observes:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from supervisor.torture.fault import Family, Wait
+from supervisor.torture.fault import Family
 from supervisor.torture.player import END_S
+from supervisor.torture.steps import Wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.torture.fault import Steps
+    from supervisor.torture.steps import Steps
     from supervisor.torture.trial import Trial
 
 SIGNALS = Family("signals")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.torture.fault import Family, NotApplicableError, Wait
+from supervisor.torture.fault import Family
 from supervisor.torture.probe import sample_event
+from supervisor.torture.steps import NotApplicableError, Wait
 
 if TYPE_CHECKING:
-    from supervisor.torture.fault import Steps
     from supervisor.torture.player import Question
+    from supervisor.torture.steps import Steps
     from supervisor.torture.trial import Trial
 
 STORMS = Family("full pipes and storms")

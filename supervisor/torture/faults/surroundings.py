@@ -9,10 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from supervisor.torture.fault import Family, NotApplicableError, NotHeldError, Wait
+from supervisor.harness.harness import QUIET_S
+from supervisor.torture.fault import Family
+from supervisor.torture.steps import NotApplicableError, NotHeldError, Wait
 
 if TYPE_CHECKING:
-    from supervisor.torture.fault import Steps
+    from supervisor.torture.steps import Steps
     from supervisor.torture.trial import Trial
 
 SURROUNDINGS = Family("clocks and resources")
@@ -36,7 +38,11 @@ def clock_jumps_forward(trial: Trial) -> Steps:
     player.signal(signal.SIGSTOP)
     yield Wait(lambda: False, trial.rng.uniform(1.8, 2.2))
     player.signal(signal.SIGCONT)
-    yield from player.works("after its clock had jumped by two seconds")
+    for _ in range(2):
+        yield from player.works("after its clock had jumped by two seconds")
+        yield Wait(lambda: not player.is_running, QUIET_S)  # for its own timers
+    if not player.is_running:
+        raise NotHeldError(f"it ended after its clock had jumped by two seconds ({player.how_it_ended})")
 
 
 def _with_times(trial: Trial, seconds: float) -> Steps:

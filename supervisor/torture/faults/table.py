@@ -15,7 +15,7 @@ from supervisor.torture.faults.storms import STORMS
 from supervisor.torture.faults.surroundings import SURROUNDINGS
 
 if TYPE_CHECKING:
-    from supervisor.torture.fault import Fault, Family
+    from supervisor.torture.fault import Family, Fault
 
 FAMILIES: tuple[Family, ...] = (
     SHUTDOWNS, KILLS, INPUT_ENDS, FRAME_FORMS, STORMS, SURROUNDINGS, ARGUMENTS, TEXTS, SESSIONS, SIGNALS,

@@ -96,7 +96,7 @@ def test_json_has_every_check(home: Path):
 def test_the_names_of_all_checks(home: Path):
     assert [check.name for check in examine()] == [
         "python", "processes", "exits", "orphans", "shell", "reaper", "limits", "home", "runtime", "config",
-        "extensions", "open files", "models", "endpoint", "credential", "hosts",
+        "extensions", "open files", "models", "endpoint", "credential", "hosts", "past runs",
     ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -58,7 +59,7 @@ def test_the_last_lines_have_their_times_across_rotations(tmp_path, count):
     lines = last_timed_lines(log, count)
     assert [line.text for line in lines] == [b"line %d\n" % number for number in range(900 - count, 900)]
     assert [line.written for line in lines] == [
-        WriteMoment((START + number) * 1000, "stderr") for number in range(900 - count, 900)
+        WriteMoment((START + number) * 1000, "stderr", os.getpid()) for number in range(900 - count, 900)
     ]
 
 
@@ -118,13 +119,13 @@ def test_damaged_times_do_no_harm(junk, keep):
 
 
 def test_the_time_is_local_with_its_offset(zone):
-    shown = with_time(TimedLine(b"[warn] low\x1b[31m on disk\n", WriteMoment(START * 1000 + 7, "warn")))
-    moment, level, text = shown.split(maxsplit=2)
+    shown = with_time(TimedLine(b"[warn] low\x1b[31m on disk\n", WriteMoment(START * 1000 + 7, "warn", 4711)))
+    moment, level, pid, text = shown.split(maxsplit=3)
     assert datetime.fromisoformat(moment).timestamp() == START + 0.007
     assert datetime.fromisoformat(moment).utcoffset() == datetime.fromtimestamp(START, UTC).astimezone().utcoffset()
-    assert (len(moment), level, text) == (29, "warn", "low on disk")
-    assert with_time(TimedLine(b"[warn] it says\n", WriteMoment(0, "stderr"))).endswith("stderr [warn] it says")
-    assert with_time(TimedLine(b"old\n", None)).split() == ["-", "-", "old"]
+    assert (len(moment), level, pid, text) == (29, "warn", "4711", "low on disk")
+    assert with_time(TimedLine(b"[warn] it says\n", WriteMoment(0, "stderr"))).endswith("stderr -       [warn] it says")
+    assert with_time(TimedLine(b"old\n", None)).split() == ["-", "-", "-", "old"]
     assert local_time(9_999_999_999_999_999) == "-"
 
 

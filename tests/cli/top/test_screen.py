@@ -192,3 +192,45 @@ def test_an_alarm_marks_its_row():
     stats = stats_of(leak=extension_stats(alarms=(grows,)), good=extension_stats())
     rows = [line.split()[:3] for line in drawn(stats, TopView(), 120, 24)[4:6]]
     assert sorted(rows) == [["good", "ready", "0.0"], ["leak", "ready", "!"]]
+
+
+# --- memory that only grows -----------------------------------------------------------------------------------
+
+MIB = 2**20
+
+
+def rss_cells(samples: list[int], *, pids: list[tuple[int, ...]] | None = None, width: int = 80, **shown: bool) -> str:
+    """The cell of the memory after these samples in MiB, a second apart; `pids` are those of the extension."""
+    histories = Histories()
+    for second, size in enumerate(samples):
+        now_pids = (7,) if pids is None else pids[second]
+        stats = Stats(float(second), host_stats(), {"a": extension_stats(rss_bytes=size * MIB, pids=now_pids)})
+        histories.add(stats)
+    lines = screen(stats, TopView(), histories, (width, 24), **{"ascii_only": False, "waiting": "", **shown})
+    return next(word for word in lines[4].plain.split() if word.endswith("M"))
+
+
+GROWING = list(range(20, 80, 4))
+
+
+def test_memory_that_only_grows_has_a_sign():
+    assert rss_cells(GROWING) == "↑76.0M"
+    assert rss_cells(GROWING, ascii_only=True) == "^76.0M"
+    assert rss_cells(GROWING, width=200) == "↑76.0M"
+    assert rss_cells([500 + size for size in GROWING]) == "576M", "too little of it"
+    assert rss_cells(GROWING[::-1]) == "20.0M"
+    assert rss_cells(GROWING[:8]) == "48.0M", "too few samples"
+
+
+def test_memory_begins_anew_with_another_process():
+    pids = [(7,)] * 8 + [(8,)] * 7
+    assert rss_cells(GROWING, pids=pids) == "76.0M"
+
+
+def test_the_host_may_have_seen_more_of_it():
+    alarm = Alarm("memory_grows", "its memory only grows: 20 to 76 MiB", None)
+    stats = stats_of(a=extension_stats(rss_bytes=76 * MIB, alarms=(alarm,)))
+    for width in (40, 80, 200):
+        line = next(line for line in drawn(stats, TopView(), width, 24) if line.startswith("a "))
+        assert "↑76.0M" in line
+        assert cell_len(line) <= width

@@ -213,7 +213,7 @@ def test_each_line_has_its_time_and_level_beside_the_log(tmp_path: Path):
         (lambda: log.add_frame("debug", "from a frame"), "debug"),
     ):
         clock.now += 1.0
-        lines.append((log.path.stat().st_size, WriteMoment(int(clock.now * 1000), level)))
+        lines.append((log.path.stat().st_size, WriteMoment(int(clock.now * 1000), level, os.getpid())))
         write()
     log.close()
     found = times(log.path)
@@ -262,7 +262,7 @@ def test_the_times_rotate_with_the_log_and_count_against_its_limit(tmp_path: Pat
     for path in found:
         at, known = 0, times(path)
         for line in path.read_bytes().splitlines(keepends=True):
-            assert known.at(at) == WriteMoment((1_800_000_000 + int(line)) * 1000, "stderr")
+            assert known.at(at) == WriteMoment((1_800_000_000 + int(line)) * 1000, "stderr", os.getpid())
             at += len(line)
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 5 * 4096 + 64
 
@@ -285,6 +285,20 @@ def test_two_hosts_with_one_log_know_the_times_of_each_others_lines(tmp_path: Pa
             at += len(line)
             seen += 1
     assert seen > 200
+
+
+def test_each_line_has_the_pid_of_the_run_that_wrote_it(tmp_path: Path):
+    log = ExtensionLog(tmp_path, "x", clock=Clock(NOW))  # no time passes: only the other run's line ends an entry
+    log.write(b"one\n")
+    if (other := os.fork()) == 0:
+        ExtensionLog(tmp_path, "x", clock=Clock(NOW)).write(b"two\n")
+        os._exit(0)
+    os.waitpid(other, 0)
+    log.write(b"three\n")
+    log.close()
+    assert log.path.read_bytes() == b"one\ntwo\nthree\n"
+    known = times(log.path)
+    assert [known.at(at).pid for at in (0, 4, 8, 13)] == [os.getpid(), other, os.getpid(), os.getpid()]
 
 
 def test_a_log_from_before_the_times_stays_without_and_goes_on_with_them(tmp_path: Path):

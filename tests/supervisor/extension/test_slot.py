@@ -135,7 +135,7 @@ def test_jitter_makes_the_backoff_longer_or_shorter(host: Host, tmp_path: Path, 
     host.write("once", "sys.exit(1)", restart={"backoff_s": [1.2, 30]})
     said = []
 
-    table, profiles = SharedProcessTable(host.loop), StallProfiles(host.loop)
+    table, profiles = SharedProcessTable(host.loop), StallProfiles(host.loop, dict)
     context = HostContext(host.loop, HostInfo("1", "p", "m", "/"), tmp_path, table, profiles)
     sink = EventSink(notice=lambda _kind, message: said.append(message))
     extension = Extension(context, host.found[0], lambda _extension: sink, dice=lambda: dice)

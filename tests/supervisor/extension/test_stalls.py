@@ -17,7 +17,7 @@ from supervisor.process.stop_policy import Patience
 from supervisor.process.table import read_process
 from tests.support.host import LATER, SOON
 from tests.support.lives import freeze
-from tests.support.profiled import needs_py_spy
+from tests.support.profile_targets import needs_py_spy
 from tests.support.zot_process import wait_until
 from wire import frames
 
@@ -247,7 +247,8 @@ def profiled(host: Host, **manifest: Any) -> None:
 
 
 @needs_py_spy
-def test_a_hanging_worker_is_profiled_before_it_is_ended(host: Host):
+def test_a_hanging_worker_is_profiled_before_it_is_ended(host: Host, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("supervisor.profile.stall_profiles.SECONDS", 1)
     made = []
     host.supervisor.stall_profiles.on_made = lambda extension, file: made.append((extension, Path(file)))
     profiled(host, profile_on_stall=True)

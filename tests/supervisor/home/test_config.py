@@ -117,3 +117,48 @@ def test_a_fault_is_named_with_its_place(text: str, said: str, tmp_path: Path) -
     line = str(caught.value)
     assert line.startswith(f"{tmp_path / 'config.json'}{said}")
     assert "\n" not in line
+
+
+# --- the rules for events ------------------------------------------------------------------------------------
+
+
+def test_rules_for_events(tmp_path: Path) -> None:
+    rules = [
+        {"events": ["given_up", "batch_end"], "run": ["notify", ""]},
+        {"events": ["leak"], "post": "HTTPS://example.org:8443/hook?key=1"},
+    ]
+    found = load(tmp_path, json.dumps({"on_event": rules})).on_event
+    assert [(rule.events, rule.run, rule.post) for rule in found] == [
+        (("given_up", "batch_end"), ("notify", ""), None),
+        (("leak",), None, "HTTPS://example.org:8443/hook?key=1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"events": ["givn_up"], "run": ["x"]}, "[0].events[0]: 'givn_up' is not one of batch_end, given_up, leak"),
+        ({"events": [], "run": ["x"]}, "[0].events: expected array of length >= 1"),
+        ({"run": ["x"]}, "[0].events is required"),
+        ({"events": ["leak"]}, "[0]: needs either run or post"),
+        ({"events": ["leak"], "run": ["x"], "post": "http://localhost"}, "[0]: needs either run or post"),
+        ({"events": ["leak"], "run": []}, "[0]: run needs a program"),
+        ({"events": ["leak"], "run": [""]}, "[0]: run needs a program"),
+        ({"events": ["leak"], "run": "notify"}, "[0].run: expected array"),
+        ({"events": ["leak"], "run": ["x\0"]}, "[0]: run has a NUL character"),
+        ({"events": ["leak"], "rnu": ["x"]}, "[0].rnu: no such field; did you mean 'run'?"),
+        *(
+            ({"events": ["leak"], "post": url}, "[0]: post needs an address that begins with http:// or https://")
+            for url in ("file:///etc/passwd", "example.org", "http://", "http:///x", "https://a b", "http://a\n/")
+        ),
+    ],
+)
+def test_a_faulty_rule_for_events_is_named(rule: dict[str, object], said: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=re.escape(f"config.json: on_event{said}")):
+        load(tmp_path, json.dumps({"on_event": [rule]}))
+
+
+@pytest.mark.parametrize("name", ["on_events", "onEvent", "alerts", "webhook"])
+def test_rules_under_another_name_are_no_silent_loss(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="did you mean 'on_event'"):
+        load(tmp_path, json.dumps({name: []}))

@@ -48,3 +48,20 @@ def test_nothing_else_is_deleted(place):
     with scratch_folder("try") as made:
         assert set(os.listdir(place)) == {*before, made.name}
     assert set(os.listdir(place)) == before
+
+
+def test_a_folder_that_is_swept_before_it_is_locked_is_made_again(place, monkeypatch):
+    made = tempfile.mkdtemp
+    gone: list[str] = []
+
+    def make(prefix: str) -> str:
+        path = made(prefix=prefix)
+        if not gone:
+            gone.append(path)
+            os.rmdir(path)
+        return path
+
+    monkeypatch.setattr(tempfile, "mkdtemp", make)
+    with scratch_folder("try") as found:
+        assert str(found) not in gone
+        assert found.is_dir()

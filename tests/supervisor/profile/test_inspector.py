@@ -13,7 +13,7 @@ from supervisor.process.table import ON_LINUX, is_alive, read_process
 from supervisor.profile import inspector
 from supervisor.profile.errors import ProfileError
 from supervisor.profile.speedscope import from_node, hot_spots
-from tests.support.profiled import BUSY_NODE, HANGING_NODE, SPIN, needs_node, node, python, running
+from tests.support.profile_targets import BUSY_NODE, HANGING_NODE, SPIN, needs_node, node, python, running
 from tests.support.zot_process import wait_until
 
 PORT = "--inspect-port=0"
@@ -79,7 +79,7 @@ def test_an_inspector_that_does_not_open_is_told(monkeypatch: pytest.MonkeyPatch
         running(node(own, PORT)) as target,
         pytest.raises(ProfileError, match=r"has opened no inspector within 0\.5 s"),
     ):
-        inspector.record(target, 1)
+        inspector.record(target, 0.5)
 
 
 def test_a_process_that_has_ended_is_told():

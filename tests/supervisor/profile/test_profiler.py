@@ -18,7 +18,7 @@ from supervisor.profile.place import Place
 from supervisor.profile.profile_child import PROGRAM, ProfileChild
 from supervisor.profile.profiler import make, order_for
 from supervisor.profile.speedscope import decode
-from tests.support.profiled import BUSY_NODE, SPIN, needs_node, needs_py_spy, node, python, running
+from tests.support.profile_targets import BUSY_NODE, SPIN, needs_node, needs_py_spy, node, python, running
 from tests.support.zot_process import wait_until
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def test_processes_that_have_ended_are_told(tmp_path: Path):
 def test_a_child_that_is_stopped_closes_the_inspector(host: Host, tmp_path: Path):
     outcomes: list[Outcome] = []
     with running(node(BUSY_NODE, "--inspect-port=0")) as target:
-        child = ProfileChild(host.loop, order(target, tmp_path, 600), within_s=600, on_outcome=outcomes.append)
+        child = ProfileChild(host.loop, order(target, tmp_path, 600), {}, within_s=600, on_outcome=outcomes.append)
         wait_until(lambda: bool(inspector._ports(target.pid)))
         child.stop("it is not wanted")
         host.until(lambda: not child.child.is_running)
@@ -105,7 +105,7 @@ def test_the_child_says_its_outcome_in_one_line(tmp_path: Path):
 def test_a_child_that_breaks_says_so(host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("supervisor.profile.profile_child.PROGRAM", ("sh", "-c", "echo broken >&2; exit 3"))
     outcomes: list[Outcome] = []
-    ProfileChild(host.loop, ProfileOrder((), 1, Place()), within_s=60, on_outcome=outcomes.append)
+    ProfileChild(host.loop, ProfileOrder((), 1, Place()), {}, within_s=60, on_outcome=outcomes.append)
     host.until(lambda: outcomes)
     assert outcomes == [Outcome(error="the profiler ended (exit 3) broken")]
 
@@ -113,7 +113,7 @@ def test_a_child_that_breaks_says_so(host: Host, tmp_path: Path, monkeypatch: py
 def test_a_child_that_takes_too_long_is_ended(host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("supervisor.profile.profile_child.PROGRAM", ("sh", "-c", "exec sleep 600"))
     outcomes: list[Outcome] = []
-    child = ProfileChild(host.loop, ProfileOrder((), 1, Place()), within_s=0.1, on_outcome=outcomes.append)
+    child = ProfileChild(host.loop, ProfileOrder((), 1, Place()), {}, within_s=0.1, on_outcome=outcomes.append)
     host.until(lambda: not child.child.is_running)
     assert outcomes == [Outcome(error="it was not made within 0.1 s")]
     assert child.child.exit.code == -signal.SIGTERM

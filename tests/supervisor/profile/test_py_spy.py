@@ -14,7 +14,7 @@ from supervisor.process.table import is_alive
 from supervisor.profile import py_spy
 from supervisor.profile.errors import ProfileError
 from supervisor.profile.speedscope import decode, hot_spots
-from tests.support.profiled import SPIN, needs_py_spy, python, running
+from tests.support.profile_targets import SPIN, needs_py_spy, python, running
 
 
 def fake(folder: Path, script: str) -> str:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.top import profiling
+from cli.top import profile_key
 from cli.top.model import Mode, TopView, press
-from cli.top.profiling import TopProfiling
+from cli.top.profile_key import TopProfiling
 from cli.top.rows import TopRow
 from supervisor.loop.loop import Loop
 from tests.support.busy_stats import stats_of
 from tests.support.control_peer import extension_stats
 from tests.support.patience import PATIENCE_S
-from tests.support.profiled import SPIN, needs_py_spy, python, running
+from tests.support.profile_targets import SPIN, needs_py_spy, python, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ def test_the_key_wants_a_profile_of_the_selected_extension(mode: Mode):
 
 @needs_py_spy
 def test_the_file_and_the_hottest_function_are_told(loop: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(profiling, "SECONDS", 1)
+    monkeypatch.setattr(profile_key, "SECONDS", 1)
     monkeypatch.setenv("ZOT_HOME", str(tmp_path))
     said: list[str] = []
     with running(python(SPIN)) as target:

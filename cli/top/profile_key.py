@@ -52,7 +52,7 @@ class TopProfiling:
 
         try:
             order = profile_order(extension, name, stats.host.started, stats.host.pid, SECONDS)
-            self._running = ProfileChild(self._loop, order, within_s=LATEST_S, on_outcome=ended)
+            self._running = ProfileChild(self._loop, order, {}, within_s=LATEST_S, on_outcome=ended)
         except (ProfileError, SpawnError) as error:
             self._say(f"{shown}: {error}")
         else:

@@ -1,0 +1,25 @@
+"""The steps of a trial, and the two ways in which one ends early. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import NamedTuple
+
+
+class Wait(NamedTuple):
+    """The trial of a fault goes on when `is_over` holds, or after `seconds`."""
+
+    is_over: Callable[[], bool]
+    seconds: float
+
+
+Steps = Generator[Wait, bool, None]
+"""The steps of a trial. Each wait gives back whether it ended in time."""
+
+
+class NotHeldError(Exception):
+    """The extension does not do what a good one does; the text says in plain words what it does."""
+
+
+class NotApplicableError(Exception):
+    """The fault cannot be provoked with this extension; the text says why."""

@@ -1,0 +1,62 @@
+"""The order of trials, and extensions that cannot be asked at all."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from supervisor.torture.faults.table import FAULTS
+from supervisor.torture.runner import _numbered
+from supervisor.torture.score import Outcome, Row
+from tests.support.extension_folder import extension
+from tests.support.host import PRELUDE
+
+
+def test_a_good_extension_stands_a_handful_of_faults(torment, tmp_path):
+    names = ("no-fault", "killed-in-call", "eof-in-call", "split-anywhere", "wrong-types", "empty-arguments", "SIGTERM")
+    result = torment(extension(tmp_path, "echo.sh", timeouts={"hello": 30.0, "ready": 30.0}), *names)
+    assert [(row.fault.name, row.outcome, row.reason) for row in result.rows if row.outcome is not Outcome.HELD] == []
+    assert (result.score.held, result.score.percent) == (len(names), 100.0)
+    assert str(result.subject.probe) == "tool echo"
+
+
+def test_all_faults_come_in_order_and_then_again_while_there_is_time():
+    rows = [Row(fault) for fault in FAULTS[:5]]
+    looks = iter([True, *[True] * 7, False])
+
+    def play(seed: int) -> list[tuple[str, int]]:
+        return [(row.fault.name, number) for row, number in _numbered(rows, Random(seed), lambda: next(looks, False))]
+
+    played = play(1)
+    assert played[:5] == [(row.fault.name, 0) for row in rows]
+    assert sorted(played[5:10]) == sorted((row.fault.name, 1) for row in rows)
+    assert len(played) == 11
+    assert played[10][1] == 2
+
+
+@pytest.mark.parametrize(
+    ("child", "failure"),
+    [("exits_before_hello", "it exited before its hello (exit 3)"), ("killed_in_call", "it ended without any fault")],
+)
+def test_an_extension_that_fails_without_a_fault_is_not_tortured(torment, tmp_path, child, failure):
+    result = torment(extension(tmp_path, child, timeouts={"hello": 30.0}))
+    assert result.failure.startswith(failure)
+    assert (result.score.applicable, result.score.percent) == (0, 0.0)
+    assert all(row.trials == 0 for row in result.rows)
+
+
+def test_an_extension_that_answers_nothing_is_tortured_without_questions(torment, written):
+    observer = f"{PRELUDE}\nhello(events=['turn_start'])\nsend(type='ready')\nlist(frames())\n"
+    result = torment(written(observer), "no-fault", "eof-after-ready", "storm-of-events", "storm-of-calls")
+    outcomes = {row.fault.name: (row.outcome, row.reason) for row in result.rows}
+    reason = "it has no tool, guard or command, and answers no ping"
+    assert outcomes.pop("storm-of-calls") == (Outcome.NOT_APPLICABLE, reason)
+    assert set(outcomes.values()) == {(Outcome.HELD, "")}
+
+
+def test_lines_that_are_no_frames_count_once_if_they_always_come(torment, tmp_path):
+    noisy = extension(tmp_path, "junk_in_calls", timeouts={"hello": 30.0, "ready": 30.0})
+    rows = torment(noisy, "no-fault", "unknown-fields").rows
+    assert rows[0].reason == "it wrote a line that is no frame: Listening on port 3000"
+    assert rows[1].outcome is Outcome.HELD
