@@ -244,7 +244,7 @@ class Supervisor:
         self.guards.forget()
         self.registrations.forget()
         self._checkers.prepare_for(extension.tools)
-        self.sampler.hurry()
+        self.sampler.hurry(at_once=self.stats_file is not None)
         self.panels.prune()
         self.observers.tell_start(extension)
         for callback in self.on_change:
@@ -336,8 +336,8 @@ class Supervisor:
         from supervisor.monitoring.stats_file import StatsFile
 
         written = StatsFile(
-            self.loop, lambda: self.snapshot(kind, version, cwd), stats_file=stats_file,
-            interval_s=stats_interval_s, metrics_file=metrics_file, openmetrics=openmetrics, on_error=on_error,
+            self.loop, lambda: self.snapshot(kind, version, cwd), stats_file=stats_file, interval_s=stats_interval_s,
+            metrics_file=metrics_file, openmetrics=openmetrics, on_error=on_error, extensions=self.extensions,
         )  # fmt: skip
         self.on_sample.append(lambda: written.sampled(is_last=self.closed))
         if stats_file is not None:

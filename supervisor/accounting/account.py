@@ -127,6 +127,8 @@ class Account:
         self._cpu_before = 0.0  # of the processes that have exited
         self._cpu_now = 0.0  # of the processes that live
         self.rss_peak = 0
+        self._rss = 0  # of the last sample
+        self._rss_at_exit = 0
         self.memory = MemoryTrack()
         self.processes_peak = 0
         self.exit_status: str | None = None
@@ -143,6 +145,7 @@ class Account:
         but the CPU seconds never go down."""
         self._cpu_now = max(self._cpu_now, cpu_s)
         self.rss_peak = max(self.rss_peak, rss)
+        self._rss = rss or self._rss  # a process that has just ended has none
         self.memory.add(now, rss)
         self.processes_peak = max(self.processes_peak, processes)
 
@@ -171,10 +174,19 @@ class Account:
         if is_told:
             self.exits += 1
             self.exit_status = status
+        # A new peak was reached after the last sample; an old one says nothing of the end.
+        self._rss_at_exit = max(self._rss_at_exit, self._rss, rss_peak if rss_peak > self.rss_peak else 0)
+        self._rss = 0
         self.rss_peak = max(self.rss_peak, rss_peak)
         seen = self._cpu_now if seen_cpu_s is None else min(seen_cpu_s, self._cpu_now)
         self._cpu_before += max(seen, cpu_s)
         self._cpu_now -= seen
+
+    def take_rss_at_exit(self) -> int:
+        """Returns the memory in bytes just before the exits since the last call, by the last sample and the kernel's
+        peak; 0 without an exit."""
+        taken, self._rss_at_exit = self._rss_at_exit, 0
+        return taken
 
     def counters(self) -> dict[str, Any]:
         """Returns the members that `wire.events.Cost` and `wire.stats.ExtensionStats` share."""

@@ -161,6 +161,7 @@ class Sampler:
         self._reader = TableReader(loop.clock, has_all)
         self._timer: Timer | None = None
         self._is_on = False
+        self._is_followed = False  # whether another sample follows the next one soon
         self._frames_seen = 0
         self._host_before = (loop.clock(), time.process_time())
         self.sampled_at = 0.0
@@ -183,9 +184,15 @@ class Sampler:
         self._cancel()
         self._reader.close()
 
-    def hurry(self) -> None:
-        """Takes the next sample after the interval of busy extensions, unless it is planned for earlier."""
-        due = self._loop.clock() + next_interval(is_busy=True, cost_s=self._cost)
+    def hurry(self, *, at_once: bool = False) -> None:
+        """Takes the next sample after the interval of busy extensions, unless it is planned for earlier. With `at_once`
+        takes one as soon as the cost of the last one allows, and the next after that interval."""
+        now = self._loop.clock()
+        if at_once:
+            self._is_followed = True
+            due = max(now, self.sampled_at + self._cost / SHARE)
+        else:
+            due = now + next_interval(is_busy=True, cost_s=self._cost)
         if self._is_on and (self._timer is None or self._timer.when > due):
             self._plan(due)
 
@@ -227,7 +234,9 @@ class Sampler:
     def _plan_next(self, cost_s: float) -> None:
         now = self._loop.clock()
         if self._is_on:
-            self.interval_s = next_interval(is_busy=self._is_busy(now), cost_s=cost_s)
+            is_busy = self._is_busy(now) or self._is_followed
+            self._is_followed = False
+            self.interval_s = next_interval(is_busy=is_busy, cost_s=cost_s)
             self._plan(now + self.interval_s)
         else:
             self._reader.close()

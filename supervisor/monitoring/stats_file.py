@@ -9,13 +9,15 @@ import time
 from math import inf
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from supervisor.loop.loop import Timestamp
 from supervisor.monitoring.rotated_file import RotatedFile
 from wire import stats
 from wire.stats import Mark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from supervisor.extension.extension import Extension
@@ -29,13 +31,15 @@ METRICS_S = 1.0
 INTERVAL_S = {"run": 1.0, "host": 10.0, "mcp": 10.0}
 """Default of the seconds between two lines: a run is short, a host is not."""
 YOUNG_S = 10.0
-"""Seconds in which every sample is written: extensions use most at their start, and a run may be over soon."""
+"""Seconds in which every sample is written, from the start of the file and from each start and exit of an extension:
+extensions use most at their start, and a run may be over soon."""
 FULL_S = 1800.0
 """Seconds after which a line has all figures again, so that a reader can begin with it."""
 SHARE = 0.01
 """Fraction of one core that each of the two files may use on average."""
 MARKS_LIMIT = 20_000
 """Maximum number of verdicts and calls in one part of the file. Later ones are left out; the other lines go on."""
+STARTS = frozenset({"started", "restarted", "reloaded"})
 MARKED_KINDS = frozenset({"started", "exited", "restarted", "reloaded", "failed", "limit", "no_verdict", "warning"})
 BEGINNING = b'{"type":"'
 """Beginning of each line."""
@@ -55,6 +59,7 @@ class StatsFile:
         metrics_file: Path | None,
         openmetrics: bool = False,
         on_error: Callable[[str], None],
+        extensions: Iterable[Extension] = (),
     ) -> None:
         self._clock = loop.clock
         self._now = snapshot
@@ -63,11 +68,14 @@ class StatsFile:
         self._reported: set[str] = set()
         self._marks = 0
         self._run: stats.Run | None = None
+        self._extensions = extensions
+        self._before: dict[str, int] = {}
+        """The memory of extensions just before an exit that no line has told yet."""
         first = self._now()
         self._interval_s = INTERVAL_S[first.host.kind] if interval_s is None else interval_s
         self._latest = first
         """The figures of the file's last line."""
-        self._began_at = self._looked_at = self._full_at = self._clock()
+        self._young_at = self._looked_at = self._full_at = self._clock()
         self._pause_s = 0.0
         self._file = None if stats_file is None else RotatedFile(stats_file, BEGINNING)
         self._append(stats.encode(first))
@@ -82,7 +90,11 @@ class StatsFile:
         """Writes the figures of a new sample to each file whose pause since its last write is over; with `is_last`, to
         both."""
         now = self._clock()
-        interval_s = 0.0 if now - self._began_at < YOUNG_S else self._interval_s
+        for extension in self._extensions:
+            if rss := extension.account.take_rss_at_exit():
+                self._before[extension.name] = max(rss, self._before.get(extension.name, 0))
+                self._young_at = now
+        interval_s = 0.0 if now - self._young_at < YOUNG_S else self._interval_s
         if self._file is not None and (is_last or now - self._looked_at >= max(interval_s, self._pause_s)):
             self._write_change(now)
         if self._metrics is not None:
@@ -93,7 +105,7 @@ class StatsFile:
 
     def _write_change(self, now: float) -> None:
         began = time.process_time()
-        record = self._now()
+        record = self._with_exits(self._now())
         line: stats.StatsLine | None = record
         if now - self._full_at < FULL_S:
             line = stats.find_change(self._latest, record, now - self._looked_at)
@@ -104,6 +116,17 @@ class StatsFile:
             self._latest = record
             self._append(stats.encode(line))
         self._pause_s = (time.process_time() - began) / SHARE
+
+    def _with_exits(self, record: Stats) -> Stats:
+        """The figures, with the memory just before an exit for each extension that has ended: only so the line of its
+        memory goes up to the exit, and falls there."""
+        ended, self._before = self._before, {}
+        extensions = {
+            name: replace(known, rss_bytes=max(rss, known.rss_bytes))
+            for name, rss in ended.items()
+            if (known := record.extensions.get(name)) is not None
+        }
+        return replace(record, extensions=record.extensions | extensions) if extensions else record
 
     def close(self) -> None:
         """Writes the final figures. Call it after all extensions have been stopped."""
@@ -134,6 +157,8 @@ class StatsFile:
 
     def notice(self, extension: Extension, kind: NoticeKind, message: str) -> None:
         """Marks a notice of one of `MARKED_KINDS`."""
+        if kind in STARTS:
+            self._young_at = self._clock()
         if kind in MARKED_KINDS:
             self.mark(kind, "", extension.name, Timestamp.now(), ended=False, detail=message)
 

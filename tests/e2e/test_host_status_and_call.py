@@ -91,7 +91,7 @@ def test_status_of_extensions_that_work_wait_and_have_failed(host):
     assert lines[2] == (
         f"to do       zot ext logs exits_before_hello -t; then zot ext restart exits_before_hello --host {host.pid}"
     )
-    assert lines[-1].split(maxsplit=2)[1:] == ["zot", "ended: exit 3"]
+    assert lines[-1].split(maxsplit=3)[1::2] == ["zot", "ended: exit 3"]
 
     missing = zot.run("ext", "status", "ecko")
     assert (missing.status, missing.stderr.splitlines()[0][:26]) == (2, "zot: no such extension: 'e")

@@ -133,5 +133,5 @@ def _print(facts: list[str], log: Path) -> None:
         print(shown if not width or len(shown) <= width else shown[: width - 1] + "…")  # noqa: T201
 
 
-def _last_records(log: Path) -> list[dict[str, str | None]]:
+def _last_records(log: Path) -> list[dict[str, str | int | None]]:
     return [as_record(line) for line in last_timed_lines(log, LOG_LINES_IN_JSON)]

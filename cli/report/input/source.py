@@ -54,7 +54,7 @@ def read_recording(path: str) -> RecordedRun:
                 older = [part for part in parts(Path(path), PARTS)[1:] if part.is_file()]
                 for part in older:
                     files.insert(0, (printable(str(part)), stack.enter_context(open(part, "rb", buffering=BUFFER))))
-            return _read(files)
+            return _read(files, Path(path))
     except OSError as error:
         raise InputError(f"cannot read {shown}: {error.strerror}. {_HOW}") from None
 
@@ -72,14 +72,14 @@ def _is_stats(file: IO[bytes]) -> bool:
         return False
 
 
-def _read(files: Sequence[tuple[str, IO[bytes]]]) -> RecordedRun:
+def _read(files: Sequence[tuple[str, IO[bytes]]], path: Path) -> RecordedRun:
     reader: StatsReader | EventReader | None = None
     notes: list[str] = []
     unread: str | None = None
     """The fault of the line before. It is no error if this line begins another run."""
     for shown, number, line, is_last in _lines(files):
         try:
-            reader = reader or _reader_for(line)
+            reader = reader or _reader_for(line, path)
             value = _value(reader, line)
             if isinstance(reader, StatsReader) and reader.begins_a_run(value):
                 unread = None
@@ -131,10 +131,10 @@ def _lines(files: Iterable[tuple[str, IO[bytes]]]) -> Iterator[tuple[str, int, b
         yield *held, True
 
 
-def _reader_for(line: bytes) -> StatsReader | EventReader:
+def _reader_for(line: bytes, path: Path) -> StatsReader | EventReader:
     kind = _decode(_typed, line).type
     if kind in StatsReader.types:
-        return StatsReader()
+        return StatsReader(path)
     if kind in EVENT_TYPES:
         return EventReader()
     raise InputError(f"{printable(kind)[:40]!r} is neither a line of a --stats file nor an event of --json")

@@ -30,6 +30,7 @@ from wire import events, stats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from cli.report.input.use_over_time import Gauges
 
@@ -85,7 +86,8 @@ class StatsReader:
 
     types = frozenset({"stats", "change", "run", "mark", "trace"})
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self.decoder: msgspec.json.Decoder[_Line] = msgspec.json.Decoder(_Line)
         self._runs = 1
         self._pid: int | None = None
@@ -200,7 +202,7 @@ class StatsReader:
         return replace(
             recording,
             title=TITLES[header.kind],
-            facts=trace_facts(header, self._run, has_ended=has_ended, agent=agent),
+            facts=trace_facts(header, self._path, has_ended=has_ended, agent=agent),
             duration_s=recording.duration_s if has_ended else None,
             notes=(*notes, USE_MISSING if has_ended else END_MISSING),
             times=array("d"),

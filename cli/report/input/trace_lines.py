@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from cli.number_format import clock_text, duration_text
-from supervisor.traces.reading import FALLS, FILE, STOPPED
+from supervisor.traces.trace_file import is_being_written
+from supervisor.traces.trace_reader import FALLS, FILE, decide_outcome
 from wire.flags.batch import BATCH
+from wire.flags.flag_words import told_flags
 from wire.flags.host import HOST, SERVE
 from wire.flags.run import RUN
-from wire.flags.told import told_flags
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from wire import stats
     from wire.flags.flag import Flag
 
@@ -25,7 +28,6 @@ USE_MISSING = (
     "Made from the trace of a run: it has what the extensions used at the end only, and no calls. For charts of use"
     " over time, record with `zot --stats FILE …` and use `zot report FILE`."
 )
-UNENDED = "none yet: it goes on, or was killed; zot runs show tells"
 END_MISSING = (
     "The trace has no end, and so nothing is known of what the extensions used: its falls were written at once, its"
     " figures would have come at the end."
@@ -43,10 +45,11 @@ def plain_mark(mark: stats.Mark) -> stats.Mark:
 
 
 def trace_facts(
-    header: stats.Trace, run: stats.Run | None, *, has_ended: bool, agent: list[tuple[str, str]]
+    header: stats.Trace, path: Path, *, has_ended: bool, agent: list[tuple[str, str]]
 ) -> tuple[tuple[str, str], ...]:
-    """Labels and values of the facts in the first line; `agent` are those of its end."""
-    outcome = () if run is not None else (("outcome", STOPPED if has_ended else UNENDED),)
+    """Labels and values of the facts in the first line; `agent` are those of its end, with its outcome."""
+    goes_on = not has_ended and is_being_written(path)
+    outcome = () if agent else (("outcome", decide_outcome(None, has_ended=has_ended, goes_on=goes_on)),)
     model = f"{header.model} ({header.provider})" if header.provider else header.model
     facts = [
         ("started", clock_text(header.time)),

@@ -148,14 +148,19 @@ def _spent_seconds(cpu_s: Iterable[float], before: float) -> Iterable[float]:
 
 def point_groups(times: Sequence[float]) -> list[tuple[int, int]]:
     """Ranges of lines (first, end). Each range becomes one point, at the time of its last line. Points are at least
-    `SHORTEST_S` apart."""
+    `SHORTEST_S` apart. A line that follows closely belongs to the point before: it may tell of an exit."""
     groups: list[tuple[int, int]] = []
-    first, before = 0, -SHORTEST_S
+    first, closed_at, before = 0, -SHORTEST_S, -SHORTEST_S
     for index, at in enumerate(times):
-        if at - before >= SHORTEST_S:
+        is_close = first == index and at - closed_at < SHORTEST_S
+        if is_close:
+            groups[-1] = (groups[-1][0], index + 1)
+        elif at - before >= SHORTEST_S:
             groups.append((first, index + 1))
-            first, before = index + 1, at
+            closed_at = at
+        else:
+            continue
+        first, before = index + 1, at
     if first < len(times):  # the last lines are too close to the point before: they belong to it
-        start = groups.pop()[0] if groups else first
-        groups.append((start, len(times)))
+        groups[-1] = (groups[-1][0], len(times))
     return groups

@@ -23,6 +23,8 @@ class TableColumn(msgspec.Struct, frozen=True):
     has_bar: bool = False
     is_name: bool = False
     """Whether its cells are the headers of their rows."""
+    is_folded: bool = False
+    """Whether it is shown only with all columns, which the reader asks for. One table of a page has such columns."""
 
 
 class Cell(msgspec.Struct, frozen=True, gc=False):
@@ -71,15 +73,29 @@ def table(
     if made[at_once:]:
         body += f'<tbody class="rest">{"".join(made[at_once:])}</tbody>'
     given = f' class="{style}"' if style else ""
+    folded = sum(column.is_folded for column in columns)
     given += f' data-filter="{text(filter_hint)}"' if filter_hint else ""
-    return (
+    return (_unfolder(folded) if folded else "") + (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{text(label)}"><table{given}>'
         f"<thead><tr>{head}</tr></thead>{body}</table></div>"
     )
 
 
+def _unfolder(folded: int) -> str:
+    """The switch that shows the folded columns of the table behind it; works without the script."""
+    return (
+        '<input type="checkbox" id="all-columns" class="unfold"><label for="all-columns" class="unfold">'
+        f"{folded} more columns</label>"
+    )
+
+
+def _classes(column: TableColumn, style: str = "") -> str:
+    names = " ".join(filter(None, ("text" if column.is_text else "", style, "folded" if column.is_folded else "")))
+    return f' class="{names}"' if names else ""
+
+
 def _head(column: TableColumn, *, is_sorted: bool) -> str:
-    given = (' class="text"' if column.is_text else "") + (" data-bar" if column.has_bar else "")
+    given = _classes(column) + (" data-bar" if column.has_bar else "")
     given += ' aria-sort="descending"' if is_sorted else ""
     return f'<th scope="col"{given}{_hint(column.hint)}>{text(column.title)}</th>'
 
@@ -90,12 +106,11 @@ def _cell(column: TableColumn, cell: Cell) -> str:
         return f'<th scope="row">{name_text(cell.label, cell.link, cell.hint)}{note}</th>'
     if not column.is_text:
         value = "" if cell.value is None else f' data-v="{cell.value:.6g}"'
-        style = f' class="{cell.style}"' if cell.style else ""
-        return f"<td{value}{style}>{text(cell.label)}</td>"
+        return f"<td{value}{_classes(column, cell.style)}>{text(cell.label)}</td>"
     if cell.style:
-        return f'<td class="text">{chip(cell.label, cell.style, cell.hint)}{note}</td>'
+        return f"<td{_classes(column)}>{chip(cell.label, cell.style, cell.hint)}{note}</td>"
     said = name_text(cell.label, cell.link, cell.hint, TEXT_CHARACTERS) if cell.label else ""
-    return f'<td class="text">{said}{note}</td>'
+    return f"<td{_classes(column)}>{said}{note}</td>"
 
 
 def name_text(label: str, link: str = "", hint: str = "", most: int = NAME_CHARACTERS) -> str:

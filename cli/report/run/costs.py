@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cli.report.input.recorded_run import ExtensionFigures
     from wire.events import HostedShare
 
-COLUMNS_WITH_ROOM = 16
-"""With more columns the script draws no small lines, if the table is to fit in 1280 pixels."""
+FIGURES_SHOWN = 6
+"""The most figures that are shown at once. With name, state and the two small lines these are ten columns."""
 ROWS = 1000
 """The most rows of a page."""
 
@@ -99,6 +99,11 @@ COLUMNS = (
     _rare("junk", "lines on its stdout that were no frames", lambda extension: extension.junk_lines),
 )
 """The columns after the name and the state, in the order of the page. The first two get small lines from the script."""
+FIRST = (
+    "CPU", "peak RSS", "CPU share", "host's memory", "unexpected exits", "restarts", "limits", "timeouts", "errors",
+    "calls", "p99", "p50", "blocks", "lost", "junk", "exits",
+)  # fmt: skip
+"""The columns by importance; others follow. One with zeros only comes behind all others."""
 LAST_BEFORE_EXIT = "restarts"
 """The column of the last exit follows this one."""
 IN_CLIENT_NOTE = "CPU time and memory of an extension in the client program are the program's own, and unknown here."
@@ -117,19 +122,24 @@ def costs(figures: Sequence[ExtensionFigures], ids: dict[str, str]) -> str:
     known = [*COLUMNS[:2], *others]
     held = [cost for cost in known if not cost.is_rare or any(cost.value(extension) for extension in shown)]
     zeros = ", ".join(cost.title for cost in known if cost not in held)
+    has_fallen = any(extension.unexpected_exits for extension in shown)
+    at_once = most_important(held, shown)[: FIGURES_SHOWN - has_fallen]
     columns = [
         TableColumn("extension", "sort by name", is_text=True, is_name=True),
         TableColumn("state", "at the end of the recording", is_text=True),
-        *(TableColumn(cost.title, cost.hint, has_bar=cost.has_bar) for cost in held),
+        *(
+            TableColumn(cost.title, cost.hint, has_bar=cost.has_bar, is_folded=cost.title not in at_once)
+            for cost in held
+        ),
     ]
     exit_at = next(index for index, column in enumerate(columns, 1) if column.title == LAST_BEFORE_EXIT)
-    columns.insert(exit_at, TableColumn("last exit", "how its last process ended", is_text=True))
+    last_exit = TableColumn("last exit", "how its last process ended", is_text=True, is_folded=not has_fallen)
+    columns.insert(exit_at, last_exit)
     rows = (_row(extension, held, exit_at) for extension in shown[:ROWS])
     left_out = f" The first {ROWS:,} of {len(shown):,}." if len(shown) > ROWS else ""
     left_out += f" 0 everywhere: {zeros}." if zeros else ""
     left_out += f" {IN_CLIENT_NOTE}" if any(extension.in_client for extension in shown) else ""
     left_out += f" {HOSTED_NOTE}" if any(extension.hosted for extension in shown) else ""
-    style = "dense" if len(held) > COLUMNS_WITH_ROOM else ""
     return section(
         "costs",
         "Cost of each extension",
@@ -139,11 +149,20 @@ def costs(figures: Sequence[ExtensionFigures], ids: dict[str, str]) -> str:
             columns,
             rows,
             ids=[ids[extension.name] for extension in shown[:ROWS]],
-            style=style,
             sorted_by=2,
             filter_hint="Filter by name or state",
         ),
     )
+
+
+def most_important(held: Sequence[CostColumn], figures: Sequence[ExtensionFigures]) -> list[str]:
+    """The titles of the columns by importance; the first two always come first, for their small lines."""
+
+    def weight(cost: CostColumn) -> tuple[bool, int]:
+        place = FIRST.index(cost.title) if cost.title in FIRST else len(FIRST)
+        return place > 1 and not any(cost.value(extension) for extension in figures), place
+
+    return [cost.title for cost in sorted(held, key=weight)]
 
 
 def _row(extension: ExtensionFigures, held: Sequence[CostColumn], exit_at: int) -> list[Cell]:

@@ -21,6 +21,8 @@ ALL_POINTS = 54_000
 """The most points of all lines together; with many lines there are fewer along the axis."""
 NAMED = 8
 """The most extensions with a line and a colour of their own."""
+AT_ZERO = 0.02
+"""A line lies at zero if its highest value is at most this share of the highest of all lines, in both charts."""
 EMBEDDED = 400
 """The most extensions whose points are in the page; a reader can add them to the charts."""
 
@@ -49,6 +51,8 @@ class Series:
     lines: dict[str, ChartLine]
     """The lines of the extensions by name, the heaviest first."""
     named: tuple[str, ...]
+    at_zero: int
+    """The number of lines that lie at zero: the last ones of `lines`."""
     total: ChartLine
     host: ChartLine
     peak_cpu_percent: float
@@ -61,14 +65,15 @@ def series_of(recording: RecordedRun) -> Series | None:
     """The lines of a recording; None without samples."""
     if not recording.times or recording.total is None or recording.host is None:
         return None
-    order = heaviest(recording.figures, recording.tracks)
+    order, zeros = zeros_last(heaviest(recording.figures, recording.tracks), recording.tracks)
     groups = point_groups(recording.times, min(POINTS, ALL_POINTS // max(1, min(len(order), EMBEDDED))))
     spans_s = recording.spans_s
     return Series(
         times=tuple(_mean(recording.times[first:end]) for first, end in groups),
         samples=len(recording.times),
         lines={name: thin_out(recording.tracks[name], groups, spans_s) for name in order[:EMBEDDED]},
-        named=tuple(order[:NAMED]),
+        named=tuple(order[: min(NAMED, len(order) - zeros)]),
+        at_zero=max(0, min(len(order), EMBEDDED) - (len(order) - zeros)),
         total=thin_out(recording.total, groups, spans_s),
         host=thin_out(recording.host, groups, spans_s),
         peak_cpu_percent=max(recording.total.cpu_percent),
@@ -114,6 +119,20 @@ def heaviest(figures: Iterable[ExtensionFigures], tracks: dict[str, Track]) -> l
     return sorted(cpu, key=lambda name: (-max(cpu[name] / all_cpu, rss[name] / all_rss), name))
 
 
+def zeros_last(names: Sequence[str], tracks: dict[str, Track]) -> tuple[list[str], int]:
+    """The names, those of lines at zero behind all others, and the number of these; 0 if all lie at zero."""
+    highest = {name: (_highest(tracks[name].cpu_percent), _highest(tracks[name].rss_bytes)) for name in names}
+    most = [AT_ZERO * max(values) for values in zip(*highest.values(), strict=True)]
+    zeros = [name for name in names if all(value <= least for value, least in zip(highest[name], most, strict=True))]
+    if len(zeros) == len(names):
+        return list(names), 0
+    return [*(name for name in names if name not in set(zeros)), *zeros], len(zeros)
+
+
+def _highest(values: array[float]) -> float:
+    return max((value for value in values if not isnan(value)), default=0.0)
+
+
 def _total_use(values: array[float]) -> float:
     total = sum(values)
     return total if not isnan(total) else sum(value for value in values if not isnan(value))
@@ -138,6 +157,7 @@ def chart_data(series: Series, ids: dict[str, str]) -> dict[str, object]:
         "total": packed(series.total),
         "host": packed(series.host),
         "named": len(series.named),
+        "zeros": series.at_zero,
         "peaks": [series.peak_cpu_percent, series.peak_rss_bytes / MIB],
     }
 

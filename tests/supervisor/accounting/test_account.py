@@ -84,3 +84,18 @@ def test_the_memory_before_the_end_of_a_process_is_forgotten():
     account.exited("exit 1", cpu_s=0.0, rss_peak=100)
     account.sampled(1.2, 0.0, 10, 1)
     assert (account.memory.samples, account.memory.began_at) == ([10], 1.2)
+
+
+@pytest.mark.parametrize(
+    ("last", "peak", "before"),
+    [(80, 100, 80), (100, 150, 150), (0, 100, 100)],
+    ids=["an old peak says nothing of the end", "a new peak came after the last sample", "it had ended at the sample"],
+)
+def test_the_memory_just_before_an_exit_is_known(last: int, peak: int, before: int):
+    account = Account()
+    account.sampled(1.0, 0.0, 100, 1)
+    account.sampled(2.0, 0.0, last, 1)
+    assert account.take_rss_at_exit() == 0
+    account.exited("exit 1", cpu_s=0.0, rss_peak=peak)
+    assert account.take_rss_at_exit() == before
+    assert account.take_rss_at_exit() == 0

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.monitoring.sampler import BUSY_S, IDLE_S, SHARE, YOUNG_S, next_interval
+from wire import stats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,9 +158,9 @@ def test_its_cost_is_counted(host: Host):
         host.supervisor.sample()
     assert sampler(host).samples == before + 5
     assert 0 < sampler(host).cpu_s < 1
-    stats = host.supervisor.host_stats("run", "1", "/")
-    assert stats.samples == before + 5
-    assert stats.sampling_cpu_s == pytest.approx(sampler(host).cpu_s, abs=1e-4)
+    figures = host.supervisor.snapshot("run", "1", "/").host
+    assert figures.samples == before + 5
+    assert figures.sampling_cpu_s == pytest.approx(sampler(host).cpu_s, abs=1e-4)
 
 
 def test_every_listener_is_told_of_a_sample(host: Host):
@@ -276,3 +277,27 @@ def test_the_time_of_the_last_sample_is_known(idle: Host):
     assert idle.supervisor.sampler.sampled_at == first
     idle.supervisor.sample()
     assert idle.supervisor.sampler.sampled_at >= first + 5.0
+
+
+def test_the_line_of_memory_goes_up_to_an_exit_and_falls_there(host: Host, tmp_path: Path):
+    host.add("echo", restart={"backoff_s": [600, 600]})
+    path = tmp_path / "run.stats"
+    written = host.supervisor.write_stats("run", "1", "/", stats_file=path, metrics_file=None, on_error=pytest.fail)
+    host.start()
+    sampler(host).start()
+    account = host.extension("echo").account
+    host.until(lambda: account.rss_peak > 0)
+    (worker,) = host.extension("echo").workers
+    assert worker.pid is not None
+    os.kill(worker.pid, signal.SIGKILL)
+    host.until(lambda: account.exits == 1)
+    seen = sampler(host).samples
+    host.until(lambda: sampler(host).samples > seen + 1)
+    written.close()
+    lines = [line for line in map(stats.decode, path.read_bytes().splitlines()) if isinstance(line, stats.Change)]
+    told = [line.extensions["echo"] for line in lines]
+    exited = next(index for index, each in enumerate(told) if each.get("exits") == 1)
+    before = [each["rss_bytes"] for each in told[: exited + 1] if "rss_bytes" in each][-1]
+    after = [each["rss_bytes"] for each in told[exited + 1 :] if "rss_bytes" in each]
+    assert before > 0
+    assert after == [0], "the sample after it is a point, too"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from supervisor.accounting.account import Account
 from supervisor.home.safe_files import parts
 from supervisor.loop.loop import Loop, Timestamp
 from supervisor.monitoring import rotated_file, stats_file
@@ -30,6 +32,7 @@ class Recorded:
         self.at = 0.0
         self.extensions: dict[str, ExtensionStats] = {"a": extension_stats()}
         self.told: list[str] = []
+        self.account = Account()
         self.loop = Loop(lambda: self.at)
         try:
             self.file = StatsFile(
@@ -39,6 +42,7 @@ class Recorded:
                 interval_s=INTERVAL_S,
                 metrics_file=None,
                 on_error=self.told.append,
+                extensions=[SimpleNamespace(name="a", account=self.account)],  # type: ignore[list-item]
             )
         finally:
             self.loop.close()
@@ -103,6 +107,29 @@ def test_a_burst_after_a_quiet_time_is_not_spread_over_it(recorded: Recorded, pa
     last = lines(path)[-1]
     assert isinstance(last, stats.Change)
     assert last.over_s == 10.0
+
+
+def test_an_exit_is_a_point_with_the_memory_before_it_and_the_next_samples_are_too(recorded: Recorded, path: Path):
+    recorded.sample(100.0, rss_bytes=50)
+    recorded.account.sampled(105.0, 0.0, 80, 1)
+    recorded.sample(105.0, rss_bytes=80)  # too soon for a line
+    recorded.account.exited("exit 1", cpu_s=0.0, rss_peak=70)
+    recorded.sample(106.0, rss_bytes=0, state="backoff")
+    recorded.sample(106.25, rss_bytes=0, state="backoff")
+    recorded.sample(106.5, rss_bytes=20)
+    told = [
+        (line.time, line.extensions["a"].get("rss_bytes")) for line in lines(path) if isinstance(line, stats.Change)
+    ]
+    began = lines(path)[0].time
+    assert [(time - began, rss) for time, rss in told] == [(100, 50), (106, 80), (106.25, 0), (106.5, 20)]
+
+
+def test_samples_after_a_start_are_all_written(recorded: Recorded, path: Path):
+    recorded.sample(100.0, cpu_s=1.0)
+    recorded.file.notice(SimpleNamespace(name="a"), "restarted", "")  # type: ignore[arg-type]
+    recorded.sample(100.5, cpu_s=2.0)
+    recorded.sample(101.0, cpu_s=3.0)
+    assert kinds(path) == ["Stats", "Change", "Mark", "Change", "Change"]
 
 
 def test_every_sample_is_written_at_the_start(recorded: Recorded, path: Path):

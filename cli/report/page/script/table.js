@@ -86,5 +86,5 @@ const enhance = (table) => {
   }
 };
 all("main table").forEach(enhance);
-const costs = one("#costs table:not(.dense)");
+const costs = one("#costs table");
 if (costs && use?.times.length > 1) addSparks(costs);

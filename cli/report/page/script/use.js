@@ -11,6 +11,12 @@ const restAt = (measure, at) =>
   Math.max(0, visible().reduce((left, key) => (key === "host" ? left : left - (valuesOf(key, measure)[at] ?? 0)),
     use.total[measure.index][at]));
 const restCount = () => use.lines.length - visible().filter((key) => key !== "host").length;
+const restText = () => {  // lines at zero are the last ones
+  const zeros = use.lines.slice(use.lines.length - use.zeros).filter((_, at) => !drawn.get(String(use.lines.length - use.zeros + at))).length;
+  const told = zeros === 1 ? "1 extension at zero" : `${zeros} extensions at zero`;
+  const others = restCount() - zeros;
+  return others === 0 ? told : `the other ${others}, summed${zeros ? `, and ${told}` : ""}`;
+};
 const highest = (values) => {
   let most = 0;
   const from = Math.max(0, use.times.findIndex((time) => time >= view.from) - 1);
@@ -53,7 +59,7 @@ const chosen = () => {  // after a line was added, shown or hidden
     }
   }
   const rest = one(".key.rest");
-  if (rest) rest.lastChild.textContent = `the other ${restCount()}, summed`;
+  if (rest) rest.lastChild.textContent = restText();
 };
 const swatch = (style) => svg("svg", { class: "swatch", "aria-hidden": "true" }, style === "band"
   ? svg("rect", { class: "band", y: 2, width: 22, height: 8 }) : svg("path", { class: `line ${style}`, d: "M1 6H21" }));

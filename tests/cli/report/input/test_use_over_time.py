@@ -86,3 +86,8 @@ def test_all_points_together_have_used_what_was_used(times, data):
     used = sum(percent * span / 100 for percent, span in zip(found.tracks["a"].cpu_percent, found.spans_s, strict=True))
     assert used == pytest.approx(counts[-1], abs=1e-6)
     assert list(found.total.cpu_percent) == pytest.approx(list(found.tracks["a"].cpu_percent))
+
+
+def test_a_line_that_closely_follows_a_point_belongs_to_it():
+    """It may tell of an exit: then the memory just before it is not moved to the next line."""
+    assert point_groups([1.0, 1.25, 1.30, 1.55, 1.58, 1.77, 1.80]) == [(0, 1), (1, 3), (3, 5), (5, 7)]

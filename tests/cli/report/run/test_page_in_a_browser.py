@@ -152,6 +152,37 @@ def test_any_of_a_hundred_extensions_can_be_added(show):
     assert count(browser, ".panel path[d*=NaN], .panel path[d*=undefined]") == 0
 
 
+def test_lines_at_zero_are_folded_into_one(show):
+    idle = {f"idle{number}": extension_stats(rss_bytes=MIB, cpu_s=0.001) for number in range(12)}
+    browser = show(
+        [sample(float(at), {"busy": extension_stats(cpu_s=at, rss_bytes=100 * MIB), **idle}) for at in range(1, 9)]
+    )
+    assert texts(browser, "button.key bdi") == ["busy", "zot itself"]
+    assert texts(browser, ".key.rest") == ["12 extensions at zero"]
+    browser.evaluate(
+        "(add => { add.value = '3'; add.dispatchEvent(new Event('change')); })(document.querySelector('#add'))"
+    )
+    assert texts(browser, ".key.rest") == ["11 extensions at zero"]
+    browser.evaluate("document.querySelector('button.key').click()")
+    assert texts(browser, ".key.rest") == ["the other 1, summed, and 11 extensions at zero"]
+
+
+def test_ten_columns_are_shown_until_all_are_wanted(show):
+    fallen = {
+        "a": extension_stats(cpu_s=1.0, exits=3, unexpected_exits=2, restarts=1, timeouts=4, exit_status="exit 3")
+    }
+    browser = show([sample(float(at), fallen) for at in range(1, 4)])
+    seen = "Array.from(document.querySelectorAll('#costs thead th')).filter(each => each.offsetWidth > 0).length"
+    shown = texts(browser, "#costs thead th:not(.folded)")
+    assert shown == [
+        "extension", "state", "CPU", "over time", "peak RSS", "over time", "timeouts", "unexpected exits", "restarts",
+        "last exit",
+    ]  # fmt: skip
+    assert browser.evaluate(seen) == 10
+    browser.evaluate("document.querySelector('#all-columns').click()")
+    assert browser.evaluate(seen) == count(browser, "#costs thead th") > 14
+
+
 def test_the_table_sorts_and_filters(show):
     browser = show(recorded(20, 30))
     names = "#costs tbody th"

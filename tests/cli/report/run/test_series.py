@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.report.input.recorded_run import ABSENT, ExtensionFigures, Track
-from cli.report.run.series import heaviest, point_groups, thin_out
+from cli.report.run.series import heaviest, point_groups, thin_out, zeros_last
 
 TIMES = st.lists(st.floats(0, 1e6), min_size=1, max_size=200).map(sorted)
 
@@ -65,3 +65,14 @@ def test_nan_never_leaves():
     line = thin_out(track([ABSENT, 1]), [(0, 2)], [1.0, 1.0])
     assert not any(value is not None and math.isnan(value) for value in line.cpu_percent)
     assert line.cpu_percent == pytest.approx((1,))
+
+
+def test_lines_that_lie_at_zero_in_both_charts_come_last():
+    tracks = {
+        "idle": track([0, 1], [1, 2]), "busy": track([90, 0], [1, 1]), "absent": track([ABSENT, ABSENT]),
+        "big": track([0, 0], [100, 100]),
+    }  # fmt: skip
+    assert zeros_last(list(tracks), tracks) == (["busy", "big", "idle", "absent"], 2)
+    alike = {name: track([0, 0], [0, 0]) for name in "ab"}
+    assert zeros_last(list(alike), alike) == (["a", "b"], 0)
+    assert zeros_last([], {}) == ([], 0)
