@@ -76,7 +76,7 @@ def _ps(*, everything: bool, as_json: bool) -> int:
 
     if not everything:
         return run_ps(as_json=as_json)
-    from cli.runs.ended import ended_runs
+    from cli.runs.ended_runs import ended_runs
 
     return run_ps(as_json=as_json, ended=ended_runs())
 

@@ -30,8 +30,8 @@ STATUS_AFTER = {
     "supervisor.home.config.ConfigError": Status.USAGE,
     "supervisor.install.errors.InstallError": Status.ERROR,
     "supervisor.install.errors.MisuseError": Status.USAGE,
-    "supervisor.traces.reading.NoSuchRunError": Status.USAGE,
-    "supervisor.traces.reading.TraceError": Status.ERROR,
+    "supervisor.traces.trace_reader.NoSuchRunError": Status.USAGE,
+    "supervisor.traces.trace_reader.TraceError": Status.ERROR,
     "wire.manifest.ManifestError": Status.USAGE,
 }
 """The exit status of a command after an error whose text says what to do, by the full name of its class: no command

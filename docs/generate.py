@@ -60,6 +60,7 @@ def _pages() -> dict[str, str]:
         "events.md": _structs("wire/events/records.py", "The event stream", base="Record", parts=EVENT_PARTS),
         "protocol.md": _structs("wire/frames/parts.py", "Frames of the extension protocol", base="Frame", parts=FRAMES),
         "stats.md": _structs("wire/stats.py", "Stats lines", base=None),
+        "alert.md": _structs("wire/traces/alert.py", "Alerts: the events that on_event tells of", base=None),
         "black-box.md": _structs("wire/traces/black_box.py", "Black boxes", base=None),
         "control.md": _structs("wire/control.py", "Messages of the control socket", base="Message"),
         "rpc-requests.md": _structs("wire/rpc/requests.py", "Requests of an rpc client", base="Request"),

@@ -1,4 +1,4 @@
-"""Writes the recording of examples/culprit: a run as it was before its extension had a fault. Run it with `python -m`."""
+"""Writes the recording of examples/culprit, a run from before its extension had a fault. Run it with `python -m`."""
 
 from __future__ import annotations
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from cli.doctor.host_checks import Check
 from supervisor.harness.findings import FindingLevel
-from supervisor.traces.reading import read_traces
+from supervisor.traces.trace_reader import read_traces
 from wire.text import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from supervisor.traces.reading import RunTrace
+    from supervisor.traces.trace_reader import RunTrace
 
 MOST = 500
 """Maximum number of runs that are looked at, the newest ones."""

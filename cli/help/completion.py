@@ -144,7 +144,7 @@ def sessions(ctx: typer.Context) -> Iterator[str]:
 def runs(_ctx: typer.Context) -> Iterator[str]:
     """The ids of the runs with a trace."""
     from supervisor.home.zot_home import zot_home
-    from supervisor.traces.reading import run_ids
+    from supervisor.traces.trace_reader import run_ids
 
     yield from run_ids(zot_home())
 
@@ -155,7 +155,7 @@ def past_extensions(_ctx: typer.Context) -> Iterator[str]:
     from itertools import islice
 
     from supervisor.home.zot_home import zot_home
-    from supervisor.traces.reading import read_traces
+    from supervisor.traces.trace_reader import read_traces
 
     for run in islice(read_traces(zot_home(), lambda _line: None), NEWEST_RUNS):
         yield from run.extensions

@@ -78,7 +78,7 @@ def _trace_of(word: str) -> str:
     """The path of the trace of the run that `word` names; `word` itself if it looks like no id. Raises
     `InputError`."""
     from supervisor.home.zot_home import zot_home
-    from supervisor.traces.reading import LAST, NoSuchRunError, find_trace
+    from supervisor.traces.trace_reader import LAST, NoSuchRunError, find_trace
 
     if word != LAST and not word.replace("-", "").isdecimal():
         return word

@@ -1,4 +1,4 @@
-"""`zot runs` and `zot ext history`: what the traces of past runs tell. They use `supervisor.traces.reading`; their work
+"""`zot runs` and `zot ext history`: what the traces of past runs tell, by `supervisor.traces.trace_reader`. Their work
 is imported when a command runs."""
 
 from __future__ import annotations

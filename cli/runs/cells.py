@@ -10,10 +10,10 @@ import msgspec
 
 from cli.number_format import dollars, elapsed, number
 from cli.terminal import terminal_text
-from supervisor.traces.reading import RUNNING
+from supervisor.traces.trace_reader import RUNNING
 
 if TYPE_CHECKING:
-    from supervisor.traces.reading import RunTrace
+    from supervisor.traces.trace_reader import RunTrace
     from wire.stats import Mark
 
 NOTHING = "-"

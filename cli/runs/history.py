@@ -18,7 +18,7 @@ from wire.suggestions import no_such
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from supervisor.traces.reading import RunTrace
+    from supervisor.traces.trace_reader import RunTrace
 
 HEADINGS = ("WHEN", "RUN", "FALL", "CAUSE", "BLACK BOX")
 STARTS = frozenset({"started", "restarted", "reloaded"})

@@ -12,12 +12,12 @@ from cli.logs.timed_lines import since_ms
 from cli.runs.cells import cost, fallen, falls_by_extension, record, took, when
 from cli.terminal import complain, say, table_width, terminal_text
 from supervisor.home.zot_home import zot_home
-from supervisor.traces.reading import read_traces
+from supervisor.traces.trace_reader import read_traces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from supervisor.traces.reading import RunTrace
+    from supervisor.traces.trace_reader import RunTrace
 
 HEADINGS = ("ID", "STARTED", "TOOK", "KIND", "OUTCOME", "EXTENSIONS", "COST", "FOLDER")
 RIGHT = (2, 6)

@@ -16,15 +16,15 @@ from cli.runs.cells import NOTHING, cause, cost, fall_record, falls_by_extension
 from cli.terminal import complain, table_width, terminal_text, wants_style
 from supervisor.home.zot_home import zot_home
 from supervisor.traces.places import BLACK_BOX
-from supervisor.traces.reading import find_trace, read_trace
-from wire.flags.told import told_flags
+from supervisor.traces.trace_reader import find_trace, read_trace
+from wire.flags.flag_words import told_flags
 from wire.text import noun_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from supervisor.traces.reading import BesideFile, RunTrace
+    from supervisor.traces.trace_reader import BesideFile, RunTrace
     from wire.stats import ExtensionStats
 
 WAITS_SHOWN = 10

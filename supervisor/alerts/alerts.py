@@ -102,7 +102,7 @@ class Alerts:
         self._carrier.send(line)
 
     def close(self) -> None:
-        """After the teardown of the host. What waits is still delivered."""
+        """After the teardown of the host. Waiting events are still delivered."""
         self._carrier.close()
 
 

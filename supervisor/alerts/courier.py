@@ -57,7 +57,7 @@ class Courier:
         self._splitter = LineSplitter(LINE_LIMIT)
 
     def send(self, line: bytes) -> None:
-        """Hands over a line with an event, LF included. What the courier does not take is lost."""
+        """Hands over a line with an event, LF included. A line that the courier does not take is lost."""
         if self._child is None and self._starts < STARTS:
             self._start()
         if self._child is not None:

@@ -24,7 +24,7 @@ if __name__ == "__main__":
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path.insert(0, os.path.dirname(os.path.dirname(here)))
 
-from supervisor.alerts.coalescing import Coalescer
+from supervisor.alerts.coalescer import Coalescer
 
 LIMIT_S = 30.0
 """Seconds that one delivery may take."""

@@ -98,22 +98,24 @@ class Harness:
         greets: bool = True,
         leaves_calls: bool = False,
         launcher: Sequence[str] = (),
+        session: str = SESSION,
         on_said: Callable[[RecordedLine], None] | None = None,
         on_stderr: Callable[[str], None] | None = None,
         on_exit: Callable[[ExitStatus], None] | None = None,
     ) -> RecordedProcess:
         """Starts the extension in its own folder, with those limits of its manifest that the kernel enforces. Answers
         its hello with `paths`, by default of `prepare`; without `greets` a script does. `leaves_calls`: see
-        `RecordedProcess`. `launcher` is a command that becomes the extension's. Raises `SpawnError`."""
+        `RecordedProcess`. `launcher` is a command that becomes the extension's, `session` the id of its session.
+        Raises `SpawnError`."""
         env = extension_environment(found, self._config, os.environ)
-        env |= {**session_environment(found, SESSION), TOKEN: self._token, EXTENSION: found.manifest.name}
+        env |= {**session_environment(found, session), TOKEN: self._token, EXTENSION: found.manifest.name}
         argv = launch(
             [*launcher, *found.argv], Confinement.of(found.manifest.limits), cwd=found.working_folder, env=env
         )
         paths = paths or self.prepare(found)
         process = RecordedProcess(
-            self.loop, found, paths, greets=greets, leaves_calls=leaves_calls, on_said=on_said, on_stderr=on_stderr,
-            on_exit=on_exit,
+            self.loop, found, paths, greets=greets, leaves_calls=leaves_calls, session=session, on_said=on_said,
+            on_stderr=on_stderr, on_exit=on_exit,
         )  # fmt: skip
         if not process.start(lambda: argv, env, found.working_folder, process.hello_s):
             raise SpawnError(process.failure)

@@ -20,9 +20,9 @@ SESSION = "00000000-0000-4000-8000-000000000000"
 """The session that extensions are told of, if their dialect has one."""
 
 
-def host_info(places: ScriptPaths) -> HostInfo:
+def host_info(places: ScriptPaths, session: str = SESSION) -> HostInfo:
     """Returns the facts about the harness that extensions get."""
-    return HostInfo(HOST, HOST, MODEL, places.cwd, SESSION)
+    return HostInfo(HOST, HOST, MODEL, places.cwd, session)
 
 
 def hello_ack(places: ScriptPaths, given: dict[str, Any] | None = None) -> dict[str, Any]:

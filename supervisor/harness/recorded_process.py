@@ -16,7 +16,7 @@ from supervisor.extension.log import ExtensionLog
 from supervisor.extension.notices import Notices
 from supervisor.extension.process_worker import ProcessWorker
 from supervisor.extension.restart import EndCause
-from supervisor.harness.messages import HOST, host_info
+from supervisor.harness.messages import HOST, SESSION, host_info
 from supervisor.harness.script import Side
 from supervisor.registry.worker_registry import UNKNOWN_EVENT, Registry
 from wire import frames
@@ -111,6 +111,7 @@ class RecordedProcess(ProcessWorker):
         *,
         greets: bool = True,
         leaves_calls: bool = False,
+        session: str = SESSION,
         on_said: Callable[[RecordedLine], None] | None = None,
         on_stderr: Callable[[str], None] | None = None,
         on_exit: Callable[[ExitStatus], None] | None = None,
@@ -124,7 +125,7 @@ class RecordedProcess(ProcessWorker):
         self.log: ExtensionLog = self.stderr
         self.notices = Notices(loop, self.log, self.account, on_notice=_ignore, on_note=_ignore)
         dialect = find_dialect(found.manifest.dialect)
-        host = host_info(paths) if greets else None
+        host = host_info(paths, session) if greets else None
         setup = Setup(self.name, HOST, DEFAULT_FRAME_LIMIT, found.options)
         folder = str(found.folder)
         super().__init__(loop, self, dialect, setup, host=host, folder=folder, index=0)

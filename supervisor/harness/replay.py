@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from supervisor.harness.messages import SESSION
 from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.harness.script_runner import HURRIED, WAIT_S, exit_fault
 from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError
@@ -137,7 +138,9 @@ class _Replay:
     def _play(self) -> None:
         try:
             places = self._harness.prepare(self._found, self._cwd)
-            self._process = process = self._harness.start(self._found, places, on_said=self._hear)
+            self._process = process = self._harness.start(
+                self._found, places, session=self._part.session or SESSION, on_said=self._hear
+            )
         except SpawnError as error:
             raise _FellError(str(error)) from None
         self._harness.wait(lambda: process.phase.is_over, process.handshake_s)
@@ -172,7 +175,7 @@ class _Replay:
             if not process.requests.write(self._framed(step.body)):
                 self._check_fall()
                 raise _FellError("it does not read its stdin")
-        self._await(self._requests.keys() - self._part.cancelled)
+        self._await(self._requests.keys() - self._part.unneeded)
         process.leave_to_caller(is_left=False)
 
     def _is_asked_for(self, step: HostStep, greeted: set[str]) -> bool:
@@ -212,8 +215,10 @@ class _Replay:
         """Sends a request with made-up contents; None if the extension has no such tool, command or guard."""
         process, kind, name = self.process, step.head.kind, step.head.name
         registry = process.registry
-        if kind in CALLS and (tool := registry.tools.get(name)) is not None:
-            return process.requests.call(name, msgspec.json.encode(self._make_arguments(tool)), self._wait_s)
+        if kind in CALLS:
+            tool = next((tool for known, tool in registry.tools.items() if name == known.rpartition("__")[2]), None)
+            if (tool := registry.tools.get(name, tool)) is not None:
+                return process.requests.call(tool.name, msgspec.json.encode(self._make_arguments(tool)), self._wait_s)
         if kind == "command_invoked" and name in registry.commands:
             return process.requests.invoke(name, "")
         if kind == "event_intercept" and name in registry.guards:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from supervisor.process.table import Identity
 
 OPEN_S = 5.0
-"""Maximum number of seconds from SIGUSR1 until the inspector is open, and for each of its answers."""
+"""Maximum number of seconds from SIGUSR1 until the inspector is open, unless the profile is longer, and for each of its
+answers. A process that waits outside of JavaScript opens it only afterwards."""
 STOP_S = 30.0
 """Maximum number of seconds for the profile itself: a long one is large."""
 LATE_S = 1.0
@@ -41,10 +42,10 @@ def record(target: Identity, seconds: float) -> tuple[Any, str]:
     port: int | None = None
     warning = ""
     try:
-        port = _wait_for_port(target, before, OPEN_S)
+        port = _wait_for_port(target, before, open_s := max(OPEN_S, seconds))
         if port is None:
             raise ProfileError(
-                f"pid {target.pid} has opened no inspector within {OPEN_S:g} s: it is open already (--inspect), its"
+                f"pid {target.pid} has opened no inspector within {open_s:g} s: it is open already (--inspect), its"
                 " port is in use, or the process waits outside of JavaScript; it may open later"
             )
         with _Session(port) as session:

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from supervisor.process.table import Identity, read_process
 from supervisor.profile import inspector, py_spy, speedscope
 from supervisor.profile.choice import Candidate, choose, look_at_trees
@@ -58,17 +56,14 @@ def _of_python(chosen: Candidate, seconds: float) -> tuple[bytes, Speedscope, st
         py_spy.record(py_spy.find_py_spy() or "py-spy", chosen.identity.pid, seconds, file)
         try:
             text = file.read_bytes()
-            return text, speedscope.decode(text), ""
-        except (OSError, msgspec.MsgspecError) as error:
-            raise ProfileError(f"py-spy has written no profile: {error}") from None
+        except OSError as error:
+            raise ProfileError(f"py-spy has written no profile: {error.strerror}") from None
+        return text, speedscope.decode(text), ""
 
 
 def _of_node(chosen: Candidate, seconds: float) -> tuple[bytes, Speedscope, str]:
     given, warning = inspector.record(chosen.identity, seconds)
-    try:
-        found = speedscope.from_node(given, f"{chosen.program.name} {chosen.identity.pid}")
-    except msgspec.ValidationError as error:
-        raise ProfileError(f"the inspector gave no profile: {error}") from None
+    found = speedscope.from_node(given, f"{chosen.program.name} {chosen.identity.pid}")
     return speedscope.encode(found), found, warning
 
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from supervisor.profile.errors import ProfileError
 from supervisor.profile.outcome import HotSpot
+from wire.lenient_json import UNREADABLE, reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +24,8 @@ HOT_SPOTS = 5
 LEAST_BUSY = 0.01
 """The smallest part of the time for which a thread counts as busy. So the waits of idle threads come behind the work of
 a busy one, and are named if no thread is busy."""
+DEEPEST = 512
+"""Maximum number of frames of a stack of Node; outer ones are left out. V8 itself samples 255."""
 _THREAD = re.compile(r"\bThread (\d+)")
 _NO_FUNCTION = frozenset({"(root)", "(idle)"})
 
@@ -59,11 +63,14 @@ class Speedscope(msgspec.Struct, frozen=True):
 
 
 def decode(text: bytes) -> Speedscope:
-    """Raises `msgspec.MsgspecError` if the text is no such file, or has a stack with an unknown frame."""
-    found = msgspec.json.decode(text, type=Speedscope)
+    """Raises `ProfileError` if the text is no such file, or has a stack with an unknown frame."""
+    try:
+        found = msgspec.json.decode(text, type=Speedscope)
+    except UNREADABLE as error:
+        raise ProfileError(f"the file is no profile: {reason(error)}") from None
     known = range(len(found.shared.frames))
     if any(number not in known for each in found.profiles for stack in each.samples for number in stack):
-        raise msgspec.ValidationError("a stack names a frame that the file does not have")
+        raise ProfileError("the file is no profile: a stack names a frame that it does not have")
     return found
 
 
@@ -131,8 +138,11 @@ class CpuProfile(msgspec.Struct, frozen=True):
 
 def from_node(given: Any, name: str) -> Speedscope:
     """The profile of the inspector as a speedscope file. Idle time has an empty stack. Raises
-    `msgspec.ValidationError` if it is no such profile."""
-    found = msgspec.convert(given, CpuProfile)
+    `ProfileError` if it is no such profile."""
+    try:
+        found = msgspec.convert(given, CpuProfile)
+    except msgspec.ValidationError as error:
+        raise ProfileError(f"the inspector gave no profile: {error}") from None
     parents = {child: node.id for node in found.nodes for child in node.children}
     by_id = {node.id: node for node in found.nodes}
     numbers: dict[Frame, int] = {}
@@ -145,7 +155,7 @@ def from_node(given: Any, name: str) -> Speedscope:
             way.append(at)
             at = parents.get(at)
         for each in reversed(way):
-            below = stacks.get(parents.get(each, -1), ())
+            below = stacks.get(parents.get(each, -1), ())[1 - DEEPEST :]
             call = by_id[each].callFrame
             if call.functionName in _NO_FUNCTION:
                 stacks[each] = below

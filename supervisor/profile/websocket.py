@@ -8,7 +8,7 @@ import os
 import socket
 import time
 
-LARGEST = 256 * 1024 * 1024
+LARGEST = 64 * 1024 * 1024
 """Maximum size of one message in bytes."""
 HEAD_LIMIT = 64 * 1024
 _TEXT, _CLOSE, _PING, _PONG = 1, 8, 9, 10

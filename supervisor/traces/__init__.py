@@ -1,4 +1,4 @@
-"""What runs leave behind: a trace of each run under `$ZOT_HOME/runs`, and black boxes of extensions that fell.
+"""The memory of runs: a trace of each run under `$ZOT_HOME/runs`, and black boxes of extensions that fell.
 
-`places` has the names of the files, `trace_file` writes a trace, `reading` reads all of them, `sweep` removes old ones.
+`places` has the names of the files. `trace_file` writes a trace, `trace_reader` reads them, `sweep` removes old ones.
 """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from supervisor.extension.connection.black_box import Entry
     from supervisor.extension.extension import Extension
     from supervisor.extension.worker import Worker
-    from supervisor.traces.masking import Masking
+    from supervisor.traces.mask import Masking
 
 ATTEMPTS = 20
 """Numbers that are tried: the runs of a batch have one trace, and keep about as many black boxes of one extension."""
@@ -54,7 +54,7 @@ def make_box(
 
 
 def _is_masked(frame: BoxFrame) -> bool:
-    from supervisor.traces.masking import MASK
+    from supervisor.traces.mask import MASK
 
     return MASK in (frame.text or "") or (frame.text is None and frame.base64 is None)
 

@@ -1,7 +1,7 @@
 """Keeps the black boxes of extensions that fall, beside the trace of their run.
 
-A few of each extension are kept: the first ones and the last. What is written is bounded for each run, and a file that
-cannot be written is told once; the run goes on.
+A few of each extension are kept: the first ones and the last. A run writes a bounded number of bytes, and tells once
+of a file that cannot be written; it goes on.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from supervisor.extension.extension import Extension
     from supervisor.extension.worker import Worker
     from supervisor.home.config import Config
-    from supervisor.traces.masking import Masking
+    from supervisor.traces.mask import Masking
     from supervisor.traces.trace_file import TraceFile
 
 KEPT = 3
@@ -30,7 +30,7 @@ RUN_LIMIT = 16 * 2**20
 
 
 class Keeping(Enum):
-    """What becomes of the black box of a fall."""
+    """The file into which the black box of a fall goes."""
 
     NEW = "a new file"
     REPLACE = "in place of the last file"
@@ -39,8 +39,9 @@ class Keeping(Enum):
 
 def choose_keeping(fall: Fall, *, kept: int, is_empty: bool) -> Keeping:
     """Chooses by the fall and the number of files that its extension has. An end in good order leaves none if no
-    request was lost. A guard may give no verdict thousands of times: such a fall replaces no file."""
-    if fall.kind == "ended" and not fall.pending:
+    request was lost, nor does a leak, which ends nothing. A guard may give no verdict thousands of times: such a fall
+    replaces no file."""
+    if fall.kind == "leak" or (fall.kind == "ended" and not fall.pending):
         return Keeping.NONE
     if is_empty and fall.kind in ("no_verdict", "refused"):
         return Keeping.NONE  # it was not running
@@ -103,7 +104,7 @@ class BlackBoxes:
     def _make_masking(self) -> Masking:
         if self._masking is None:
             from supervisor.discovery.environment import is_secret
-            from supervisor.traces.masking import Masking
+            from supervisor.traces.mask import Masking
 
             self._masking = Masking(value for name, value in os.environ.items() if is_secret(name, self._config, value))
         return self._masking

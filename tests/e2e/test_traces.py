@@ -45,11 +45,13 @@ def worker(place, name: str):
 
 
 def lines(path) -> list[stats.StatsLine]:
-    return [stats.decode(line) for line in path.read_bytes().splitlines()]
+    """All lines but those that name a file beside the trace."""
+    found = [stats.decode(line) for line in path.read_bytes().splitlines()]
+    return [line for line in found if not (isinstance(line, stats.Mark) and line.name == "file")]
 
 
 def only_trace(zot):
-    (path,) = (zot.home / "runs").glob("*.jsonl")
+    (path,) = (zot.home / "runs").glob("*[0-9].jsonl")
     return path
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import gc
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.support.host import Host
+from tests.support.kept_boxes import Keeper, Kept
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DESCRIPTORS = Path("/proc/self/fd")
 
@@ -44,6 +49,20 @@ def no_more_descriptors(monkeypatch: pytest.MonkeyPatch):
 def host(tmp_path: Path):
     with Host(tmp_path) as host:
         yield host
+
+
+@pytest.fixture
+def keep(host: Host, tmp_path: Path) -> Iterator[Keeper]:
+    """Has the host keep black boxes, with the settings that are given."""
+    made: list[Kept] = []
+
+    def begin(**config: Any) -> Kept:
+        made.append(Kept(host, tmp_path / "home", **config))
+        return made[-1]
+
+    yield begin
+    for kept in made:
+        kept.close()
 
 
 @pytest.fixture

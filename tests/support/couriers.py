@@ -60,7 +60,7 @@ def program(folder: Path, body: str = "cat >> got") -> list[str]:
 
 
 def alerts(folder: Path) -> list[dict[str, Any]]:
-    """What the program has got."""
+    """The objects that the program has got."""
     path = folder / "got"
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 

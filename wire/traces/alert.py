@@ -1,4 +1,4 @@
-"""What a program or an address in `on_event` of the user's config gets: events of runs, hosts and batches."""
+"""Events of runs, hosts and batches, as a program or an address in `on_event` of the user's config gets them."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class KeptBox(NamedTuple):
     header: BlackBox
     frames: tuple[BoxFrame, ...]
     fault: str
-    """What is missing at its end; empty if it is complete."""
+    """The part that is missing at its end; empty if it is complete."""
 
 
 def encode(header: BlackBox, frames: list[BoxFrame]) -> bytes:

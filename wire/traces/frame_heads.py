@@ -15,6 +15,8 @@ from wire.lenient_json import UNREADABLE
 
 ANSWERS = frozenset({"tool_result", "command_response", "event_intercept_response", "pong"})
 """Frames of an extension that answer a request of the host."""
+ASKED = frozenset({"external_tool.requested", "command.execute", "permission.requested"})
+"""Copilot's events that ask the extension for an answer."""
 ANSWER = "answer"
 """The kind of an answer of JSON-RPC, which has no method."""
 _HEADER = b"Content-Length:"
@@ -28,7 +30,7 @@ Role = Literal["request", "answer", ""]
 
 
 class FrameHead(NamedTuple):
-    """What a frame is."""
+    """The kind of a frame, its id, and the name in it."""
 
     kind: str
     """The type, the method, or `answer`; of a Copilot event that is told, its type; empty if it is no message."""
@@ -99,8 +101,8 @@ def _rpc_head(message: dict[str, Any]) -> FrameHead:
         data = event.get("data")
         data = data if isinstance(data, dict) else {}
         kind, number = _kind(event.get("type")), _word(data.get("requestId"))
-        is_asked = bool(number) and kind.endswith(".requested")
-        return FrameHead(kind, number, _word(data.get("toolName")), "request" if is_asked else "")
+        named = _word(data.get("toolName") or data.get("commandName"))
+        return FrameHead(kind, number, named, "request" if number and kind in ASKED else "")
     if "handlePending" in method:
         return FrameHead(_kind(method), _word(params.get("requestId")), "", "answer")
     name = _word(params.get("name")) if method in ("tools/call", "prompts/get") else _word(params.get("hookType"))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 HANDSHAKE = frozenset({"hello_ack", "initialize", "notifications/initialized"})
 STOP = frozenset({"shutdown"})
+PERMISSION = "permission.requested"
 CANCELS = frozenset({"cancel", "tool_cancel", "notifications/cancelled"})
 
 
@@ -41,8 +42,10 @@ class HostPart(NamedTuple):
     """The frames of the host that are to be played."""
 
     steps: tuple[HostStep, ...]
-    cancelled: frozenset[str]
-    """The ids of requests that the host cancelled: they need no answer."""
+    unneeded: frozenset[str]
+    """The ids of requests that need no answer: the host cancelled them, or another side may give the permission."""
+    session: str
+    """The id of the session that its frames name; empty if they name none."""
 
 
 def host_part(frames: Iterable[BoxFrame]) -> HostPart:
@@ -50,7 +53,7 @@ def host_part(frames: Iterable[BoxFrame]) -> HostPart:
     steps: list[HostStep] = []
     open_ids: set[str] = set()
     answered: set[str] = set()
-    cancelled: set[str] = set()
+    unneeded: set[str] = set()
     for number, frame in enumerate(frames, 1):
         body = body_of(frame)
         head = _head(frame, body)
@@ -61,12 +64,23 @@ def host_part(frames: Iterable[BoxFrame]) -> HostPart:
         if head.kind in HANDSHAKE | STOP:
             continue
         if head.kind in CANCELS:
-            cancelled.add(head.id or _cancelled_id(body))
+            unneeded.add(head.id or _cancelled_id(body))
+        if head.kind == PERMISSION:
+            unneeded.add(head.id)
         if head.role == "request":
             open_ids.add(head.id)
             answered.discard(head.id)
         steps.append(HostStep(number, head, None if frame.is_cut else body, frozenset(answered)))
-    return HostPart(tuple(steps), frozenset(cancelled))
+    sessions = (named_session(step.body) for step in steps)
+    return HostPart(tuple(steps), frozenset(unneeded), next(filter(None, sessions), ""))
+
+
+def named_session(body: bytes | None) -> str:
+    """The id of the session that a frame of the host names; empty without one."""
+    message = (None if body is None else _message(body)) or {}
+    params = message.get("params")
+    named = params.get("sessionId") if isinstance(params, dict) else message.get("session_id")
+    return named if isinstance(named, str) else ""
 
 
 def body_of(frame: BoxFrame) -> bytes | None:
@@ -86,8 +100,7 @@ def _head(frame: BoxFrame, body: bytes | None) -> FrameHead:
         return head_of(message, is_sent=is_sent)
     if not frame.kind:
         return NO_MESSAGE
-    shape = {"type": frame.kind, "id": frame.id, "name": frame.name, "event": frame.name}
-    head = head_of(shape, is_sent=is_sent)
+    head = head_of({"type": frame.kind, "id": frame.id}, is_sent=is_sent)._replace(name=frame.name)
     if frame.kind == "answer" or "handlePending" in frame.kind:
         return head._replace(role="answer")
     return head._replace(role="") if frame.kind.startswith("notifications/") else head

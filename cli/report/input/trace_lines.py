@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from cli.number_format import clock_text, duration_text
-from supervisor.traces.reading import FALLS, FILE, decide_outcome
+from supervisor.traces.trace_reader import FALLS, FILE, decide_outcome
 from supervisor.traces.trace_file import is_being_written
 from wire.flags.batch import BATCH
+from wire.flags.flag_words import told_flags
 from wire.flags.host import HOST, SERVE
 from wire.flags.run import RUN
-from wire.flags.told import told_flags
 
 if TYPE_CHECKING:
     from pathlib import Path

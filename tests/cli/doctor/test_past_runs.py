@@ -1,4 +1,4 @@
-"""What `zot doctor` learns of past runs, from made traces."""
+"""The check of `zot doctor` about past runs, with made traces."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ for module in (
     "cli.runs.list",
     "cli.runs.show",
     "cli.runs.history",
-    "cli.runs.ended",
+    "cli.runs.ended_runs",
     "rich.cells",
 ):
     import_module(module)

@@ -79,7 +79,7 @@ def test_an_inspector_that_does_not_open_is_told(monkeypatch: pytest.MonkeyPatch
         running(node(own, PORT)) as target,
         pytest.raises(ProfileError, match=r"has opened no inspector within 0\.5 s"),
     ):
-        inspector.record(target, 1)
+        inspector.record(target, 0.5)
 
 
 def test_a_process_that_has_ended_is_told():

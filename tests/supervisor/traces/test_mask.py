@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.traces.masking import MASK, SHORTEST, Masking, without_escapes
+from supervisor.traces.mask import MASK, SHORTEST, Masking, without_escapes
 
 TOKENS = [
     "sk-" + "a1B2-" * 6,

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.alerts.coalescing import EVERY_S, MOST, Coalescer
+from supervisor.alerts.coalescer import EVERY_S, MOST, Coalescer
 
 STEPS = st.lists(
     st.one_of(

@@ -9,7 +9,7 @@ from cli.hosts.ps import EndedRun
 from cli.runs.cells import NOTHING, fallen, record, took
 from cli.terminal import complain, terminal_text
 from supervisor.home.zot_home import zot_home
-from supervisor.traces.reading import RUNNING, read_traces
+from supervisor.traces.trace_reader import RUNNING, read_traces
 
 SHOWN = 20
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.traces.places import BLACK_BOX, PROFILE, beside, runs_folder
-from supervisor.traces.reading import (
+from supervisor.traces.trace_reader import (
     KILLED,
     RUNNING,
     STOPPED,
