@@ -261,6 +261,8 @@ class ExtensionStats(Part):
     cpu_s: float
     """CPU seconds of all its processes so far, ended ones included."""
     rss_bytes: int
+    """In a stats file, the line that follows an exit has the memory just before it, by the last sample or the kernel's
+    new peak."""
     rss_peak_bytes: int
     processes: int
     threads: int
