@@ -227,9 +227,9 @@ class Host:
     def run(self) -> HostPhase:
         """Starts, serves until the host is stopped, and stops everything. Returns how it ended. Main thread only."""
         with self._signals():
+            self.start()
             if self._trace is not None:
                 self._trace.begin()
-            self.start()
             try:
                 self.on_started()
                 self.loop.run_until(lambda: self.phase is not HostPhase.SERVING)

@@ -142,7 +142,7 @@ class TraceFile:
 
     def close(self, run: stats.Run | None = None) -> None:
         """Writes the end of the run. `run` is the agent's use; None for a host without an agent."""
-        if self._header is not None:
+        if self._header is not None and self._fd >= 0:
             last = b"" if run is None else stats.encode(run)
             figures = self.figures
             self._write(last if figures is None else last + stats.encode(self._without_texts(figures())))
