@@ -246,5 +246,6 @@ def test_what_one_run_writes_is_bounded(tmp_path: Path, monkeypatch: pytest.Monk
     for number in range(100):
         requests = SimpleNamespace(black_box=[(float(number), True, b"{}")])
         worker = SimpleNamespace(requests=requests, started_at=0.0, channel=SimpleNamespace(frames_in=number))
-        boxes.fell(SimpleNamespace(name=f"e{number}"), worker, Fall("crashed", ""))  # type: ignore[arg-type]
+        extension = SimpleNamespace(name=f"e{number}", found=None)
+        boxes.fell(extension, worker, Fall("crashed", ""))  # type: ignore[arg-type]
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) == 16 * 2**20
