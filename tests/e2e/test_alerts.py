@@ -8,9 +8,9 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from supervisor.traces.reading import run_ids
 
 from supervisor.template.protocol import is_available
+from supervisor.traces.trace_reader import run_ids
 from tests.support.batch_command import BatchCommand
 from tests.support.couriers import program, told, wait_for_couriers
 from tests.support.faulty_run import program as extension
