@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import shutil
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.extension_folder import EXAMPLES
-from tests.support.zot_process import Outcome, Zot
+from tests.support.zot_process import Zot
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CULPRIT = EXAMPLES.parent / "culprit"
+
+
+EXTENSIONS = ("dictionary", "../extensions/guard", "../extensions/redactor")
+
+
+@pytest.fixture
+def zot(tmp_path: Path) -> Zot:
+    return Zot(tmp_path)
 
 
 @pytest.fixture
@@ -20,8 +32,8 @@ def commands(zot: Zot) -> list[str]:
     for name in ("guard", "redactor"):
         shutil.copytree(EXAMPLES / name, zot.folder / "examples" / "extensions" / name)
     zot.cwd = folder
-    flags = "-p --replay run.jsonl --no-ext --no-context-files -e dictionary -e ../extensions/guard -e ../extensions/redactor"
-    return [*flags.split(), "Count the letters."]
+    named = [word for name in EXTENSIONS for word in ("-e", name)]
+    return ["-p", "--replay", "run.jsonl", "--no-ext", "--no-context-files", *named, "Count the letters."]
 
 
 def test_the_run_tells_who_fell_and_the_commands_say_why(zot: Zot, commands: list[str]):
@@ -33,7 +45,7 @@ def test_the_run_tells_who_fell_and_the_commands_say_why(zot: Zot, commands: lis
     assert "dictionary  crashed  signal SIGSEGV; 1 request lost" in shown.text
     (box,) = (zot.home / "runs").glob("*.dictionary.1.box.jsonl")
     assert str(box) in shown.text
-    again: Outcome = zot.run("ext", "replay", box)
+    again = zot.run("ext", "replay", box)
     assert (again.status, again.text) == (1, "falls again: signal SIGSEGV after frame 9 (tool_call lookup)\n")
 
 
