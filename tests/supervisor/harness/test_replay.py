@@ -191,3 +191,8 @@ def test_an_empty_box_starts_and_stops_it(host: Host, keep: Keeper, form: str):
     host.until(lambda: kept.paths)
     again = played(kept.one(), host.found[0])
     assert again.fall == "it exited before its hello (exit 5), before it was ready"
+
+
+def test_an_end_that_is_another_than_the_recorded_one_is_told_so():
+    made = ReplayResult("exit 1", 5, "tool_call b", 3, 2, 0, False, 0.1, (), "signal SIGSEGV")
+    assert str(made) == "falls in another way: exit 1 after frame 5 (tool_call b); recorded: signal SIGSEGV"
