@@ -107,7 +107,7 @@ def test_one_that_no_longer_starts_falls(host: Host, keep: Keeper):
     box = box_of(host, keep)
     result = played(box, mend(host, "os._exit(4)"))
     assert result.fall == "it exited before its hello (exit 4), before it was ready"
-    assert (result.frame, str(result)) == (None, f"falls again: {result.fall}")
+    assert (result.frame, str(result)) == (None, f"falls in another way: {result.fall}; recorded: signal SIGSEGV")
 
 
 def test_frames_that_are_not_whole_are_left_out(host: Host, keep: Keeper):
