@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from supervisor.alerts.alerts import EventOrigin, tell_falls
 from supervisor.cleanup.env_marks import START
 from supervisor.control.server import ControlServer
 from supervisor.discovery import data_dir
@@ -192,9 +191,13 @@ class Host:
             boxes = BlackBoxes(trace, self._config, version, self.loop.clock)
             self.supervisor.on_fall += [trace.fell, boxes.fell]
             trace.figures = lambda: self.supervisor.snapshot(kind, version, self.cwd)
-        origin = EventOrigin(kind, self.cwd, "" if trace is None else trace.id)
-        say = partial(self._tell_once, "on_event", level="warning")
-        self._end_alerts = tell_falls(self.supervisor.on_fall, self.loop, self._config, origin, say, inbox)
+        self._end_alerts: Callable[[], None] = lambda: None
+        if self._config.on_event:
+            from supervisor.alerts.alerts import EventOrigin, tell_falls  # other hosts do not load it
+
+            origin = EventOrigin(kind, self.cwd, "" if trace is None else trace.id)
+            say = partial(self._tell_once, "on_event", level="warning")
+            self._end_alerts = tell_falls(self.supervisor.on_fall, self.loop, self._config, origin, say, inbox)
         self._reloader = Reloader(self.supervisor, may_run=self._admission.may_run, rediscover=self._discover)
         self.control = ControlServer(
             self.loop,

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.accounting.fall import Fall
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.connection.black_box import Entry
-    from supervisor.extension.extension import Extension
     from supervisor.extension.worker import Worker
+    from supervisor.home.config import Config
     from supervisor.traces.mask import Masking
 
 ATTEMPTS = 20
@@ -33,7 +34,7 @@ CUT_OFF = 4096
 
 
 def make_box(
-    extension: Extension, worker: Worker, fall: Fall, *, run: str, version: str, now: float, masking: Masking | None
+    found: FoundExtension, worker: Worker, fall: Fall, *, run: str, version: str, now: float, masking: Masking | None
 ) -> bytes:
     """The text of the black box of a worker that has just fallen, at the time `now` of the loop's clock. Without
     `masking` it has no contents."""
@@ -44,13 +45,21 @@ def make_box(
     hello = worker.said_hello
     header = BlackBox(
         run=run, time=round(wall, 6), zot=version,
-        extension=valid_text(extension.name), folder=valid_text(str(extension.found.where)),
-        dialect=extension.manifest.dialect, version="" if hello is None else hello.version or "",
+        extension=valid_text(found.manifest.name), folder=valid_text(str(found.where)),
+        dialect=found.manifest.dialect, version="" if hello is None else hello.version or "",
         pid=fall.pid, fall=fall.kind, cause=fall.cause, pending=fall.pending, last_call=_last_call(worker, fall, now),
         form="types" if masking is None else "full", frames=len(frames), is_whole=box.is_whole,
         masked=sum(1 for frame in frames if masking is not None and _is_masked(frame)),
     )  # fmt: skip
     return black_box.encode(header, frames)
+
+
+def make_masking(config: Config) -> Masking:
+    """Masks the secrets of this process's environment."""
+    from supervisor.discovery.environment import is_secret
+    from supervisor.traces.mask import Masking
+
+    return Masking(value for name, value in os.environ.items() if is_secret(name, config, value))
 
 
 def _is_masked(frame: BoxFrame) -> bool:

@@ -91,4 +91,4 @@ def _print(result: ReplayResult) -> None:
         complain("ext replay", f"{counted(result.left_out, 'frame')} of the host left out: not whole, or not asked for")
     print(terminal_text(str(result)))  # noqa: T201
     for line in result.stderr[-5:] if result.fall else ():
-        print(terminal_text(f"    | {line}"))  # noqa: T201
+        print(f"    | {terminal_text(line)}")  # noqa: T201

@@ -8,13 +8,13 @@ import os
 import shutil
 import signal
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.accounting.fall import Fall
+from supervisor.accounting.fall import Fall, FallKind
 from supervisor.home.config import Config
 from supervisor.traces import black_box_file
 from supervisor.traces.black_boxes import KEPT, Keeping, choose_keeping
@@ -227,11 +227,11 @@ def test_an_end_in_good_order_leaves_none(host: Host, keep: Keeper):
     assert kept.paths == []
 
 
-@given(st.sampled_from(["crashed", "ended", "hung", "limit", "refused", "given_up", "no_verdict"]), st.integers(0, 2))
+@given(st.sampled_from(get_args(FallKind)), st.integers(0, 2))
 def test_keeping(kind: Any, pending: int):
     fall = Fall(kind, "", pending=pending)
     assert choose_keeping(fall, kept=KEPT, is_empty=False) is not Keeping.NEW
-    if kind == "ended" and not pending:
+    if kind == "leak" or (kind == "ended" and not pending):
         assert choose_keeping(fall, kept=0, is_empty=False) is Keeping.NONE
     else:
         assert choose_keeping(fall, kept=0, is_empty=False) is Keeping.NEW
