@@ -190,6 +190,7 @@ class Host:
         if trace is not None:
             boxes = BlackBoxes(trace, self._config, version, self.loop.clock)
             self.supervisor.on_fall += [trace.fell, boxes.fell]
+            trace.skipped = lambda: self.supervisor.skipped
             trace.figures = lambda: self.supervisor.snapshot(kind, version, self.cwd)
         self._end_alerts: Callable[[], None] = lambda: None
         if self._config.on_event:
@@ -230,6 +231,7 @@ class Host:
             self.start()
             if self._trace is not None:
                 self._trace.begin()
+                self._trace.begun()
             try:
                 self.on_started()
                 self.loop.run_until(lambda: self.phase is not HostPhase.SERVING)
