@@ -125,7 +125,7 @@ class TraceFile:
             self._mark(kind, extension.name, duration_s=waited_s, is_urgent=self._header.kind != "run")
 
     def begun(self) -> None:
-        """The run could begin: its extensions are ready, or it did not wait for them. An extension that was found and has
+        """The run could begin: its extensions are ready, or it did not wait for them. An extension that was found with
         a fault counts as fallen."""
         if self._header is not None:
             for each in self.skipped():
