@@ -37,8 +37,9 @@ class Boxes:
         it had ended before the trial was closed."""
         fall = Fall("crashed" if has_ended else "hung", f"the fault {fault}", process.pid)
         text = make_box(
-            process.found, process, fall, run=self._id, version=self._version, now=now, masking=self._masking
-        )
+            process.found, process, fall, run=self._id, version=self._version, now=now, masking=self._masking,
+            form="full",
+        )  # fmt: skip
         trace = self._folder / f"{self._id}{TRACE}"
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

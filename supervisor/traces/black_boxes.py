@@ -80,7 +80,7 @@ class BlackBoxes:
 
         text = black_box_file.make_box(
             extension.found, worker, fall, run=self._trace.id, version=self._version, now=now,
-            masking=self._make_masking() if self._config.black_box == "full" else None,
+            masking=self._make_masking(), form=self._config.black_box,
         )  # fmt: skip
         self._left -= len(text)
         try:

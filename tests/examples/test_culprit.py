@@ -45,7 +45,7 @@ def test_the_run_tells_who_fell_and_the_commands_say_why(zot: Zot, commands: lis
     assert "dictionary  crashed  signal SIGSEGV; 1 request lost" in shown.text
     (box,) = (zot.home / "runs").glob("*.dictionary.1.box.jsonl")
     assert str(box) in shown.text
-    again = zot.run("ext", "replay", box)
+    again = zot.run("ext", "replay", box, "./dictionary")
     assert (again.status, again.text) == (1, "falls again: signal SIGSEGV after frame 9 (tool_call lookup)\n")
 
 

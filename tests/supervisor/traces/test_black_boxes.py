@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tests.support.kept_boxes import Keeper
     from wire.traces.black_box import KeptBox
 
+TOKEN = "sk-ant-api03-" + "A" * 30
 MARKER = "marker-in-contents"
 CRASHES = 'hello("a")\nsend(type="ready")\nfor frame in frames(): os.kill(os.getpid(), signal.SIGSEGV)'
 HANGS = 'hello("a")\nsend(type="ready")\nfor frame in frames(): pass'
@@ -107,6 +108,26 @@ def test_a_guard_without_a_verdict_leaves_one_for_a_crash_and_not_two(host: Host
     box = kept.one()
     assert (box.header.fall, last_of(box)) == ("crashed", ("event_intercept", ""))
     assert box.frames[-1].name == "tool_call"
+
+
+@pytest.mark.parametrize("form", ["types", "full"])
+def test_words_that_the_extension_chooses_are_short_and_no_secrets(host: Host, keep: Keeper, form: str):
+    kept = keep(black_box=form)
+    code = f"""
+send(type="hello", name="a", version={"9" * 50_000!r})
+send(type="register_tool", name="a", description="", schema={{"type": "object"}})
+send(type="ready")
+send(type="{TOKEN}", id="{TOKEN}")
+send(type="{"long" * 20}", id="{"9" * 65}")
+for frame in frames(): os.kill(os.getpid(), signal.SIGSEGV)
+"""
+    host.write("a", code)
+    host.start()
+    host.call("a")
+    box = kept.one()
+    assert box.header.version == "…"
+    assert [(frame.kind, frame.id) for frame in box.frames if frame.kind == "…"] == [("…", "…"), ("…", "…")]
+    assert TOKEN not in "".join(f"{frame}" for frame in box.frames)
 
 
 def test_a_bad_verdict_leaves_one(host: Host, keep: Keeper):
