@@ -11,6 +11,7 @@ import pytest
 
 from agent.transcript import Message, Text
 from tests.support.copilot_place import CopilotPlace
+from tests.support.extension_folder import extension
 from tests.support.mcp_files import write_servers
 from tests.support.mcp_servers import server_argv
 from tests.support.replay_script import Script, ok
@@ -227,3 +228,17 @@ def test_cases_of_the_benchmark(tmp_path: Path, seed: int):
     solved = solve(tmp_path, seed)
     assert solved.named == solved.culprits, solved
     assert solved.runs <= (9 if len(solved.culprits) == 1 else 20)
+
+
+@pytest.mark.parametrize("flags", [["--max-s", "nan"], ["--max-rss", "nan"], ["--check-text", "x", "--timeout", "inf"]])
+def test_what_is_no_number_is_refused(zot: Zot, flags: list[str]):
+    zot.run("ext", "bisect", *flags, "--", "zot", "-p", "--replay", "x", "go").refusal()
+
+
+def test_an_extension_that_is_not_there_is_named(zot: Zot):
+    recording = Script(zot.cwd, prompt="go").answer("Done.").write(zot.folder / "run.jsonl")
+    good = extension(zot.folder, "echo")
+    run = ["zot", "-p", "--replay", recording, "--no-ext", "-e", good, "-e", zot.folder / "nosuch", "go"]
+    refused = zot.run("ext", "bisect", "--check-text", "x", "--", *run)
+    assert (refused.status, refused.stdout) == (2, b"")
+    assert "the run ends before its first request: extension nosuch was named with --ext, and cannot" in refused.stderr
