@@ -136,7 +136,8 @@ def bisect(request: BisectRequest, processes: TrialProcesses, viewer: BisectView
     if with_all.verdict is not Verdict.BAD:
         finding = Finding.NEVER_BAD if with_all.verdict is Verdict.GOOD else Finding.UNRESOLVED
         return Bisection(finding, names, (), tuple(trials.done))
-    if trials.run(()).verdict is Verdict.BAD:
+    # Once more, since all depends on it: a busy moment of the machine must not end the search.
+    if trials.run(()).verdict is Verdict.BAD and trials.run(()).verdict is Verdict.BAD:
         trials.check_begun()
         return Bisection(Finding.ALWAYS_BAD, names, (), tuple(trials.done))
     try:

@@ -75,12 +75,12 @@ def test_a_check_that_never_fails_is_told_after_one_run(zot: Zot):
     assert outcome.text.endswith("\n1 run.\n")
 
 
-def test_a_check_that_always_fails_is_told_after_two_runs(zot: Zot):
+def test_a_check_that_always_fails_is_told_after_three_runs(zot: Zot):
     plant(zot, 2)
     outcome = bisect(zot, "--json", "--check", 'grep -q "something else"')
     told = json.loads(outcome.stdout)
-    assert (outcome.status, told["result"], told["culprits"], told["runs"]) == (1, "always_bad", [], 2)
-    assert [trial["extensions"] for trial in told["trials"]] == [["ext0", "ext1"], []]
+    assert (outcome.status, told["result"], told["culprits"], told["runs"]) == (1, "always_bad", [], 3)
+    assert [trial["extensions"] for trial in told["trials"]] == [["ext0", "ext1"], [], []]
 
 
 @pytest.mark.parametrize(
