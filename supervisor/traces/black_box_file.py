@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.accounting.fall import Fall
-    from supervisor.extension.connection.black_box import Entry
+    from supervisor.extension.connection.black_box import KeptFrame
     from supervisor.extension.extension import Extension
     from supervisor.extension.worker import Worker
     from supervisor.traces.mask import Masking
@@ -59,17 +59,18 @@ def _is_masked(frame: BoxFrame) -> bool:
     return MASK in (frame.text or "") or (frame.text is None and frame.base64 is None)
 
 
-def _frames(entries: Iterable[Entry], to_wall: float, masking: Masking | None) -> Iterator[BoxFrame]:
-    for at, is_sent, data, *length in entries:
-        parts = bodies(data)
+def _frames(entries: Iterable[KeptFrame], to_wall: float, masking: Masking | None) -> Iterator[BoxFrame]:
+    for entry in entries:
+        parts = bodies(entry.data)
+        is_part = entry.size > len(entry.data)
         for body in parts:
-            size = length[0] if length and body is parts[-1] else len(body)
-            is_cut = size > len(body)
-            head = read_head(body, is_sent=is_sent)
+            is_cut = is_part and body is parts[-1]
+            size = entry.size if is_cut else len(body)
+            head = read_head(body, is_sent=entry.is_sent)
             text, encoded = (None, None) if masking is None else _contents(body, masking, is_cut=is_cut)
             yield BoxFrame(
-                time=round(at + to_wall, 6), side="host" if is_sent else "extension", kind=head.kind, id=head.id,
-                name=head.name, size=size, is_cut=is_cut, text=text, base64=encoded,
+                time=round(entry.at + to_wall, 6), side="host" if entry.is_sent else "extension", kind=head.kind,
+                id=head.id, name=head.name, size=size, is_cut=is_cut, text=text, base64=encoded,
             )  # fmt: skip
 
 
