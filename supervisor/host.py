@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from supervisor.alerts.alerts import EventOrigin, tell_falls
 from supervisor.cleanup.env_marks import START
 from supervisor.control.server import ControlServer
 from supervisor.discovery import data_dir
@@ -191,10 +190,15 @@ class Host:
         if trace is not None:
             boxes = BlackBoxes(trace, self._config, version, self.loop.clock)
             self.supervisor.on_fall += [trace.fell, boxes.fell]
+            trace.skipped = lambda: self.supervisor.skipped
             trace.figures = lambda: self.supervisor.snapshot(kind, version, self.cwd)
-        origin = EventOrigin(kind, self.cwd, "" if trace is None else trace.id)
-        say = partial(self._tell_once, "on_event", level="warning")
-        self._end_alerts = tell_falls(self.supervisor.on_fall, self.loop, self._config, origin, say, inbox)
+        self._end_alerts: Callable[[], None] = lambda: None
+        if self._config.on_event:
+            from supervisor.alerts.alerts import EventOrigin, tell_falls  # other hosts do not load it
+
+            origin = EventOrigin(kind, self.cwd, "" if trace is None else trace.id)
+            say = partial(self._tell_once, "on_event", level="warning")
+            self._end_alerts = tell_falls(self.supervisor.on_fall, self.loop, self._config, origin, say, inbox)
         self._reloader = Reloader(self.supervisor, may_run=self._admission.may_run, rediscover=self._discover)
         self.control = ControlServer(
             self.loop,
@@ -224,9 +228,10 @@ class Host:
     def run(self) -> HostPhase:
         """Starts, serves until the host is stopped, and stops everything. Returns how it ended. Main thread only."""
         with self._signals():
+            self.start()
             if self._trace is not None:
                 self._trace.begin()
-            self.start()
+                self._trace.begun()
             try:
                 self.on_started()
                 self.loop.run_until(lambda: self.phase is not HostPhase.SERVING)

@@ -15,6 +15,7 @@ def preload() -> None:
     from supervisor.extension.lazy import lazy_start  # noqa: F401  (a reload may make an extension lazy)
     from supervisor.monitoring import alarms  # noqa: F401  (figures)
     from supervisor.profile import profile_child  # noqa: F401  (an extension that hangs)
+    from supervisor.traces import black_box_file  # noqa: F401  (one that falls)
 
 
 def preload_dialects() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
 from agent.bisect.checks import CommandCheck, DifferenceCheck, Judged, TimeCheck
 from agent.bisect.outcome import as_stdout
-from agent.bisect.search import Search, Verdict
+from agent.bisect.search import FlakySearchError, Search, Verdict
 from agent.bisect.trial_process import SPARE_S
 from agent.trial.plan import TrialPlan
 from wire.exit_codes import Status
@@ -39,6 +39,8 @@ class Finding(Enum):
     """The run is bad without any extension."""
     UNRESOLVED = "unresolved"
     """It cannot be said whether the run is bad with all extensions."""
+    FLAKY = "flaky"
+    """The same extensions are bad in one trial and not in the next."""
 
 
 class TrialRecord(msgspec.Struct, frozen=True):
@@ -56,9 +58,14 @@ class TrialRecord(msgspec.Struct, frozen=True):
     complaints: tuple[str, ...] = ()
     """The host's notices about extensions in its last run with this verdict."""
 
-    @property
-    def is_flaky(self) -> bool:
-        return 0 < self.bad < self.runs
+
+class Flaky(NamedTuple):
+    """Extensions whose runs had different outcomes."""
+
+    extensions: Names
+    bad: int
+    """The number of their bad runs."""
+    runs: int
 
 
 class Bisection(msgspec.Struct, frozen=True):
@@ -75,14 +82,19 @@ class Bisection(msgspec.Struct, frozen=True):
         return sum(trial.runs for trial in self.trials)
 
     @property
-    def flaky(self) -> TrialRecord | None:
-        """A trial whose runs had different outcomes; None if there is none."""
-        return next((trial for trial in self.trials if trial.is_flaky), None)
+    def flaky(self) -> Flaky | None:
+        """Extensions whose runs had different outcomes; None if there are none."""
+        for extensions in dict.fromkeys(trial.extensions for trial in self.trials):
+            same = [trial for trial in self.trials if trial.extensions == extensions]
+            bad, runs = sum(trial.bad for trial in same), sum(trial.runs for trial in same)
+            if 0 < bad < runs:
+                return Flaky(extensions, bad, runs)
+        return None
 
     @property
     def decisive(self) -> TrialRecord:
         """The trial that shows the result: that of the culprits alone, or the last one."""
-        alone = (trial for trial in self.trials if trial.extensions == self.culprits)
+        alone = (each for each in self.trials if each.extensions == self.culprits and each.verdict is Verdict.BAD)
         return next(alone, self.trials[-1]) if self.finding is Finding.FOUND else self.trials[-1]
 
 
@@ -124,7 +136,10 @@ def bisect(request: BisectRequest, processes: TrialProcesses, viewer: BisectView
         return Bisection(finding, names, (), tuple(trials.done))
     if trials.run(()).verdict is Verdict.BAD:
         return Bisection(Finding.ALWAYS_BAD, names, (), tuple(trials.done))
-    culprits = Search(names, lambda kept: trials.run(kept).verdict).find()
+    try:
+        culprits = Search(names, lambda kept: trials.run(kept).verdict).find()
+    except FlakySearchError:
+        return Bisection(Finding.FLAKY, names, (), tuple(trials.done))
     return Bisection(Finding.FOUND, names, culprits, tuple(trials.done))
 
 

@@ -2,7 +2,7 @@
 
 The shortest bad prefix of all extensions ends with one of the culprits. With it kept, the shortest bad prefix of those
 before it ends with the next one, until the kept ones alone are bad. Each search takes log2 of the number of extensions
-in trials: one culprit of fifty needs seven, a pair fourteen. The result was bad in a trial, whatever the others have
+in trials: one culprit of fifty needs seven, a pair sixteen. The result was bad in a trial, whatever the others have
 shown. Where trials are unresolved or a larger set is good, it may be too large; delta debugging then makes it smaller,
 until it is bad and each set with one extension less is not.
 """
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
+STARTS = 4
+"""Maximum number of searches, of which all but the last have met an accident."""
+
+
 class Verdict(Enum):
     """The outcome of a trial."""
 
@@ -29,23 +33,50 @@ class Verdict(Enum):
 Names = tuple[str, ...]
 
 
+class FlakySearchError(Exception):
+    """The same extensions were bad and then not, again and again."""
+
+
 class Search:
-    """One search among `names`, which are in the order of guards. `test` gets names in that order, and is asked about a
-    set once. All of `names` together are known to be bad, and none not to be."""
+    """One search among `names`, which are in the order of guards. `test` gets names in that order. All of `names`
+    together were bad in a trial, and none was not.
+
+    If the end of the shortest bad prefix is not bad alone, it is one of several culprits, or the trial of that prefix
+    was an accident: it is made once more. If it is not bad then, that counts, and the search starts again with all that
+    is known.
+    """
 
     def __init__(self, names: Sequence[str], test: Callable[[Names], Verdict]) -> None:
         self._names = tuple(names)
         self._test = test
         self._known: dict[Names, Verdict] = {self._names: Verdict.BAD, (): Verdict.GOOD}
+        self._confirmed: set[Names] = set()
 
     def find(self) -> Names:
-        """A set of names that is bad and of which, one by one, none can be left out."""
+        """A set of names that is bad and of which, one by one, none can be left out. Raises `FlakySearchError`."""
+        for _ in range(STARTS):
+            if (bad := self._narrow()) is not None:
+                return self._minimal(bad)
+        raise FlakySearchError
+
+    def _narrow(self) -> Names | None:
+        """A bad set; None if the trial on which the search relied was an accident."""
         kept: Names = ()
         end = len(self._names)
         while not self._is_bad(kept):
+            relied_on = (*self._names[:end], *kept)
+            if kept and not self._is_confirmed(relied_on):
+                return None
             end = self._shortest_prefix(end, kept) - 1
             kept = (self._names[end], *kept)
-        return self._minimal(kept)
+        return kept
+
+    def _is_confirmed(self, names: Names) -> bool:
+        """Whether a set that was bad is bad in a second trial, too."""
+        if names not in self._confirmed:
+            self._confirmed.add(names)
+            self._known[names] = self._test(names)
+        return self._known[names] is Verdict.BAD
 
     def _shortest_prefix(self, end: int, kept: Names) -> int:
         """The length of a prefix that is bad together with `kept`, and is not if it is one shorter. The prefix of

@@ -86,15 +86,15 @@ class EngineHost:
         if self._trace is not None:
             self.event_writer.on_begun = self._trace.begun
             self.notices.followers.append(self._trace.noticed)
-        self._end_alerts = self._tell_falls(loop, options)
+        self._end_alerts: Callable[[], None] = lambda: None
+        if options.config.on_event:
+            self._end_alerts = self._tell_falls(loop, options)
         self.notices.followers.append(
             lambda extension, kind, message: self._control.notice(extension.name, kind, message)
         )
 
-    def _tell_falls(self, loop: Loop, options: Options) -> Callable[[], None] | None:
-        """Tells the rules of the user's config of falls. Returns the function that ends this; None without rules."""
-        if not options.config.on_event:
-            return None
+    def _tell_falls(self, loop: Loop, options: Options) -> Callable[[], None]:
+        """Tells the rules of the user's config of falls. Returns the function that ends this."""
         from supervisor.alerts.alerts import EventOrigin, tell_falls  # other runs do not load it
 
         return tell_falls(
@@ -173,8 +173,7 @@ class EngineHost:
         self._control.wind_down()
         self._learn_use()
         self.engine.stop(at_once=self._abort.at_once)
-        if self._end_alerts is not None:
-            self._end_alerts()
+        self._end_alerts()
 
     def finish_stats(self, result: events.Result) -> None:
         """Writes how the run ended to the stats file and the metrics, and to its trace."""

@@ -47,6 +47,7 @@ def open_trace(options: Options, engine: Engine, version: str, say: Callable[[st
     boxes = BlackBoxes(trace, options.config, version, engine.supervisor.loop.clock)
     engine.supervisor.on_fall += [trace.fell, boxes.fell]
     name_profiles(profiles, options.home, trace, always=options.profile_on_stall)
+    trace.skipped = lambda: engine.supervisor.skipped
     trace.figures = lambda: engine.supervisor.snapshot("run", version, options.cwd)
     return trace
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from benchmarks.culprit.crowd import FAMILIES, plant
+from benchmarks.culprit.crowd import FAMILIES, SLOWNESS_S, USUAL, plant
 from benchmarks.culprit.tape import PROMPT, record
 
 COUNT = 50
@@ -58,9 +58,16 @@ def solve(folder: Path, seed: int, count: int = COUNT) -> Solved:
     record(folder / "run.jsonl", project)
     run = (*ZOT, FAMILIES[family].form, "--no-skill", "--replay", "../run.jsonl", PROMPT)
     env = {**os.environ, "ZOT_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    check = list(FAMILIES[family].check)
+    if USUAL in check:
+        # A run outside of a bisection ends at its first request, since the recording has no tools. It takes as long as
+        # one without the fault, on a busy machine, too.
+        began = time.monotonic()
+        subprocess.run(run, cwd=project, env=env, capture_output=True)
+        check[check.index(USUAL)] = f"{time.monotonic() - began + SLOWNESS_S / 2:.2f}"
     began, cpu = time.monotonic(), _cpu_s()
     ended = subprocess.run(
-        [*ZOT, "ext", "bisect", "--json", *FAMILIES[family].check, "--", *run],
+        [*ZOT, "ext", "bisect", "--json", *check, "--", *run],
         cwd=project,
         env=env,
         capture_output=True,

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
+USUAL = "USUAL"
+"""Stands for the seconds that a run takes, and half of what `SLOW` adds."""
+SLOWNESS_S = 3.0
+"""Seconds that `SLOW` adds to a run."""
 EVENTS = ("tool_call", "tool_result")
 SCRIPT = """\
 LC_ALL=C
@@ -64,13 +68,13 @@ def _rewrites(old: str, new: str) -> Faulty:
 CRASH = Faulty("tool_call", "echo 'out of luck' >&2; exit 3")
 HANG = Faulty("tool_call", "while read -r line; do :; done")
 NEVER_GREETS = Faulty("tool_call", ":", start="while read -r line; do :; done; ")
-SLOW = Faulty("tool_call", "sleep 1.5")
+SLOW = Faulty("tool_call", f"sleep {SLOWNESS_S / 2}")
 LEAK = Faulty("tool_call", "[ $x ] || x=0123456789abcdef; for _ in 1 2 3 4 5 6 7 8 9 10 11; do x=$x$x; done")
 FAMILIES: Mapping[str, Family] = {
     "crash": Family(lambda _: (CRASH,), ("--check-text", r"exit 3\b")),
     "crash, by a command": Family(lambda _: (CRASH,), ("--check", '! grep -q "exit 3"'), "--json"),
     "leak": Family(lambda _: (LEAK,), ("--max-rss", "40")),
-    "slowness": Family(lambda _: (SLOW,), ("--max-s", "3")),
+    "slowness": Family(lambda _: (SLOW,), ("--max-s", USUAL)),
     "rewrite": Family(lambda _: (_rewrites("hello", "he11o"),), ("--check-text", "he11o")),
     "rewrite, by difference": Family(lambda _: (_rewrites("hello", "he11o"),), ("--differs",)),
     "hang": Family(lambda _: (HANG,), ("--check-text", "no verdict|no answer", "--timeout", "6")),

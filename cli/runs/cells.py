@@ -13,7 +13,9 @@ from cli.terminal import terminal_text
 from supervisor.traces.trace_reader import RUNNING
 
 if TYPE_CHECKING:
-    from supervisor.traces.trace_reader import RunTrace
+    from collections.abc import Iterable
+
+    from supervisor.traces.trace_reader import BesideFile, RunTrace
     from wire.stats import Mark
 
 NOTHING = "-"
@@ -91,15 +93,14 @@ def record(run: RunTrace) -> dict[str, Any]:
     }
 
 
-def fall_record(run: RunTrace, index: int) -> dict[str, Any]:
-    """The members of one fall."""
-    fall = run.falls[index]
+def fall_record(fall: Mark, files: Iterable[BesideFile]) -> dict[str, Any]:
+    """The members of one fall, with the files kept of it."""
     return {
         "time": fall.time,
         "extension": fall.extension,
         "kind": fall.name,
         "cause": cause(fall),
-        "files": [str(file.path) for file in run.files_of_falls[index]],
+        "files": [str(file.path) for file in files],
     }
 
 

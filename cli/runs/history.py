@@ -9,7 +9,7 @@ from cli.choices import CommandLineError
 from cli.columns import align_columns, cut_line, print_table
 from cli.json_line import print_json
 from cli.number_format import plural
-from cli.runs.cells import cause, fall_record, kind, when
+from cli.runs.cells import NOTHING, cause, fall_record, kind, when
 from cli.runs.list import SHOWN, since_runs
 from cli.terminal import say, table_width, terminal_text
 from supervisor.traces.places import BLACK_BOX
@@ -18,17 +18,21 @@ from wire.suggestions import no_such
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from supervisor.traces.trace_reader import RunTrace
+    from supervisor.traces.trace_reader import BesideFile, RunTrace
+    from wire.stats import Mark
 
 HEADINGS = ("WHEN", "RUN", "FALL", "CAUSE", "BLACK BOX")
 STARTS = frozenset({"started", "restarted", "reloaded"})
 
 
 class Fallen(NamedTuple):
-    """A fall of the extension, by its place in the run."""
+    """A fall of the extension."""
 
-    run: RunTrace
-    at: int
+    run: str
+    """The id of the run."""
+    fall: Mark
+    files: tuple[BesideFile, ...]
+    """The files kept of it."""
 
 
 class History(NamedTuple):
@@ -46,7 +50,7 @@ class History(NamedTuple):
     @property
     def kinds(self) -> dict[str, int]:
         """The number of its falls of each kind, the most first."""
-        return dict(Counter(run.falls[at].name for run, at in self.falls).most_common())
+        return dict(Counter(each.fall.name for each in self.falls).most_common())
 
 
 def gather(name: str, runs: Iterable[RunTrace]) -> tuple[History, set[str]]:
@@ -64,8 +68,9 @@ def gather(name: str, runs: Iterable[RunTrace]) -> tuple[History, set[str]]:
         restarts += told.count("restarted")
         if run.last is not None and name in run.last.extensions:
             exits += run.last.extensions[name].exits
-        falls += [Fallen(run, at) for at in reversed(range(len(run.falls))) if run.falls[at].extension == name]
-    falls.sort(key=lambda fallen: -fallen.run.falls[fallen.at].time)
+        told_falls = zip(run.falls, run.files_of_falls, strict=True)
+        falls += [Fallen(run.id, fall, files) for fall, files in told_falls if fall.extension == name]
+    falls.sort(key=lambda each: -each.fall.time)
     return History(count, starts, restarts, exits, tuple(falls)), names
 
 
@@ -94,7 +99,7 @@ def _record(name: str, found: History, most: int | None) -> dict[str, Any]:
         "restarts": found.restarts,
         "exits": found.exits,
         "kinds": found.kinds,
-        "falls": [{"run": run.id, **fall_record(run, at)} for run, at in found.falls[:most]],
+        "falls": [{"run": run, **fall_record(fall, files)} for run, fall, files in found.falls[:most]],
     }
 
 
@@ -114,13 +119,6 @@ def _print_falls(falls: Iterable[Fallen]) -> None:
 
 
 def _cells(fallen: Fallen) -> tuple[str, ...]:
-    run, at = fallen
-    fall = run.falls[at]
-    boxes = [str(file.path) for file in run.files_of_falls[at] if file.kind == BLACK_BOX]
-    return (
-        when(fall.time),
-        run.id,
-        kind(fall),
-        terminal_text(cause(fall), 100),
-        terminal_text(boxes[0]) if boxes else "-",
-    )
+    run, fall, files = fallen
+    box = next((terminal_text(file.path) for file in files if file.kind == BLACK_BOX), NOTHING)
+    return when(fall.time), run, kind(fall), terminal_text(cause(fall), 100), box

@@ -6,7 +6,7 @@ import time
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from cli.columns import align_columns, cut_line, print_table
+from cli.columns import cut_line, fit_columns, print_table
 from cli.json_line import print_json
 from cli.logs.timed_lines import since_ms
 from cli.runs.cells import cost, fallen, falls_by_extension, record, took, when
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 HEADINGS = ("ID", "STARTED", "TOOK", "KIND", "OUTCOME", "EXTENSIONS", "COST", "FOLDER")
 RIGHT = (2, 6)
+GIVES_WAY = (7, 6, 1, 3)
+"""Columns that are left out on a terminal that is too narrow, the least important first. The id has the start, too."""
+FOLDER_COLUMNS = 30
+"""Maximum characters of a folder on a terminal: its end, which tells most."""
 SHOWN = 50
 
 
@@ -66,12 +70,15 @@ def _wanted(runs: Iterator[RunTrace], *, failed: bool, extension: str | None) ->
 
 def print_runs(runs: list[RunTrace]) -> None:
     width, now = table_width(), time.time()
-    lines = align_columns([HEADINGS, *(_cells(run, now) for run in runs)], right=RIGHT)
+    lines = fit_columns([HEADINGS, *(_cells(run, now, width) for run in runs)], width, GIVES_WAY, RIGHT)
     print_table([cut_line(line, width) for line in lines])
 
 
-def _cells(run: RunTrace, now: float) -> tuple[str, ...]:
+def _cells(run: RunTrace, now: float, width: int | None) -> tuple[str, ...]:
     head = run.header
+    folder = terminal_text(head.folder or head.cwd)
+    if width is not None and len(folder) > FOLDER_COLUMNS:
+        folder = "…" + folder[1 - FOLDER_COLUMNS :]
     return (
         terminal_text(run.id),
         when(head.time),
@@ -80,5 +87,5 @@ def _cells(run: RunTrace, now: float) -> tuple[str, ...]:
         terminal_text(run.outcome, 40),
         fallen(run),
         cost(run),
-        terminal_text(head.folder or head.cwd),
+        folder,
     )

@@ -59,7 +59,7 @@ def _record(run: RunTrace) -> dict[str, Any]:
         "reason": run.run.reason if run.run is not None else "",
         "use": None if run.run is None else members(run.run),
         "waits": [{"extension": name, "duration_ms": waited} for waited, name in _waits(run)],
-        "falls": [fall_record(run, index) for index in range(len(run.falls))],
+        "falls": [fall_record(*each) for each in zip(run.falls, run.files_of_falls, strict=True)],
         "host": None if run.last is None else members(run.last.host),
         "extensions": {} if run.last is None else {name: members(each) for name, each in run.last.extensions.items()},
         "files": [{"path": str(file.path), "extension": file.extension, "use": _use(file)} for file in run.beside],

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from supervisor.alerts.courier import Courier
 from supervisor.alerts.inbox import LONGEST, InboxWriter
+from supervisor.extension.restart import EndCause
 from supervisor.loop.rate_limit import TokenBucket
 from wire.text import one_line, valid_text
 from wire.traces.alert import AlertEvent, AlertWord, encode
@@ -27,6 +28,8 @@ FALLS: dict[str, AlertWord] = {
     "given_up": "given_up", "refused": "given_up", "limit": "limit", "no_verdict": "no_verdict", "leak": "leak",
 }  # fmt: skip
 """The event of each kind of fall that is one."""
+RESTARTED = EndCause.REFUSED.value
+"""The cause of a `refused` extension that is started again. With another cause it is not."""
 BURST, PER_SECOND = 100, 20.0
 """Maximum number of events that are handed over: at once, and in each second after that. Others are counted."""
 TEXT = 500
@@ -65,7 +68,7 @@ class Alerts:
         verdict that it did not give to this one."""
         word = FALLS.get(fall.kind)
         link = extension.found.link
-        if word is None or word not in self._wanted:
+        if word is None or word not in self._wanted or (fall.kind == "refused" and fall.cause == RESTARTED):
             return
         if link is not None and link.is_hosted and word != "no_verdict":
             return
@@ -112,8 +115,6 @@ def tell_falls(
 ) -> Callable[[], None]:  # fmt: skip
     """From now on the rules of `config` are told of the falls that these followers get. `inbox` is that of the batch to
     which the host belongs. `say` gets lines for the user. Call the returned function after the teardown of the host."""
-    if not config.on_event:
-        return lambda: None
     alerts = Alerts(loop, config, origin, InboxWriter(inbox) if inbox else Courier(loop, config, say))
     followers.append(alerts.fell)
     return alerts.close

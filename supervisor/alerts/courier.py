@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import msgspec
 
 from supervisor.cleanup.reaper import KEPT_VARIABLES
 from supervisor.discovery.environment import minimal_environment
+from supervisor.loop.rate_limit import TokenBucket
 from supervisor.process.child import Child, ExitStatus, SpawnError
 from wire.framing import LineSplitter, Oversize
 from wire.text import one_line
@@ -25,7 +27,8 @@ PROGRAM = Path(__file__).with_name("courier_main.py")
 POST = Path(__file__).with_name("post_main.py")
 PROXIES = ("*_proxy", "*_PROXY")
 """Further variables of a POST. A program gets none of them: the address of a proxy may have a password."""
-STARTS = 2
+STARTS, AGAIN_S = 2, 60.0
+"""Maximum number of starts at once, and seconds until there may be another one."""
 LINE_LIMIT = 64 * 1024
 SHOWN = 300
 """Maximum number of characters of a failure."""
@@ -49,22 +52,21 @@ class Courier:
         self._loop = loop
         self._say = say
         self._names = [_name(rule) for rule in config.on_event]
-        self._order = msgspec.json.encode(
-            {"rules": [_order(rule, config) for rule in config.on_event], "cwd": _folder(os.environ.get("HOME", ""))}
-        )
+        order = {"rules": [_order(rule, config) for rule in config.on_event], "cwd": _folder()}
+        self._order = json.dumps(order).encode()  # keeps what is not UTF-8 in the environment, which msgspec refuses
         self._child: Child | None = None
-        self._starts = 0
+        self._is_closed = False
+        self._starts = TokenBucket(loop.clock(), STARTS, 1 / AGAIN_S)
         self._splitter = LineSplitter(LINE_LIMIT)
 
     def send(self, line: bytes) -> None:
         """Hands over a line with an event, LF included. A line that the courier does not take is lost."""
-        if self._child is None and self._starts < STARTS:
+        if self._child is None and not self._is_closed and self._starts.admits(self._loop.clock()):
             self._start()
         if self._child is not None:
             self._child.send(line)
 
     def _start(self) -> None:
-        self._starts += 1
         self._splitter = LineSplitter(LINE_LIMIT)
         env = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
         try:
@@ -95,7 +97,7 @@ class Courier:
     def close(self) -> None:
         """Lets the process go. It delivers what waits, and ends. To be called after the teardown of the host."""
         child, self._child = self._child, None
-        self._starts = STARTS
+        self._is_closed = True
         if child is not None:
             child.let_go()
 
@@ -122,7 +124,8 @@ def _order(rule: EventRule, config: Config) -> dict[str, Any]:
     return {"events": rule.events, "argv": argv, "head": f"{rule.post}\n", "env": env}
 
 
-def _folder(home: str) -> str:
+def _folder() -> str:
+    home = os.environ.get("HOME", "")
     return home if os.path.isabs(home) and os.path.isdir(home) else "/"
 
 

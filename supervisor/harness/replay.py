@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from supervisor.harness.recorded_process import RecordedLine, RecordedProcess
     from supervisor.loop.future import Pending
     from supervisor.registry.registration import Tool
-    from wire.traces.black_box import KeptBox
+    from wire.traces.black_box import BlackBox, KeptBox
     from wire.traces.host_part import HostStep
 
     MakeArguments = Callable[[Tool], dict[str, Any]]
@@ -62,11 +62,16 @@ class ReplayResult:
     seconds: float
     stderr: tuple[str, ...]
     """The last lines on standard error."""
+    recorded: str = ""
+    """How its process ended when the black box was kept, if it ends in another way now."""
 
     def __str__(self) -> str:
         """One line: whether it falls again, and where."""
         if self.fall:
-            return f"falls again: {self.fall}" + (f" after frame {self.frame} ({self.call})" if self.frame else "")
+            fell = self.fall + (f" after frame {self.frame} ({self.call})" if self.frame else "")
+            return (
+                f"falls in another way: {fell}; recorded: {self.recorded}" if self.recorded else f"falls again: {fell}"
+            )
         if not self.requests:
             return "did not fall: it was started and stopped, and no request was played"
         of_all = "all " if self.answered == self.requests else f"{self.answered} of "
@@ -94,6 +99,7 @@ class _Replay:
         self._harness, self._found, self._cwd, self._wait_s = harness, found, cwd, wait_s
         self._make_arguments = make_arguments
         self._part = host_part(box.frames)
+        self._header = box.header
         self._is_made_up = box.header.form == "types"
         self._process: RecordedProcess | None = None
         self._last: HostStep | None = None
@@ -133,6 +139,7 @@ class _Replay:
             is_made_up=self._is_made_up,
             seconds=self._harness.loop.clock() - began,
             stderr=() if self._process is None else tuple(self._process.stderr.lines()),
+            recorded=_other_end(self._header, fall),
         )
 
     def _play(self) -> None:
@@ -264,3 +271,8 @@ class _Replay:
             raise _FellError("it has closed its stdout")
         if self._faults:
             raise _FellError(self._faults[0])
+
+
+def _other_end(header: BlackBox, fall: str) -> str:
+    """The recorded end of the process, if this one is another; "" for other kinds of falls."""
+    return header.cause if fall and header.fall == "crashed" and not header.cause.startswith(fall) else ""

@@ -72,6 +72,10 @@ class Player:
         if key is not None:
             self.answers[key] += 1
 
+    def failure(self, text: str) -> NotHeldError:
+        """The error to raise if this process does not do what a good one does."""
+        return NotHeldError(text, self.process)
+
     @property
     def is_running(self) -> bool:
         return self.process.is_running
@@ -118,7 +122,7 @@ class Player:
 
     def write_slowly(self, data: bytes, sizes: Sequence[int], pause_s: float) -> Steps:
         """Sends bytes in pieces of these sizes, with a pause after each; the rest at once."""
-        self.process.note_said(data)
+        self._keep(data)
         start = 0
         for size in sizes:
             self._gate.send_part(data[start : start + size])
@@ -128,13 +132,18 @@ class Player:
 
     def write_start(self, data: bytes) -> None:
         """Sends bytes that end within a frame. Until `write_rest`, frames of the session wait."""
-        self.process.note_said(data)
+        self._keep(data)
         self._gate.send_part(data)
 
     def write_rest(self, data: bytes) -> None:
         """Sends the rest of that frame."""
-        self.process.note_said(data)
+        self._keep(data)
         self._gate.send_part(data, is_last=True)
+
+    def _keep(self, data: bytes) -> None:
+        """Records bytes that go past the session, whole or not."""
+        self.process.note_said(data)
+        self.process.requests.black_box.add(self._harness.loop.clock(), True, data)
 
     def ask(self, text: str | None = None, *, run: RunSession | None = None) -> Question:
         """Sends a new question."""
@@ -156,15 +165,15 @@ class Player:
             yield Wait(lambda: not self.is_running or all(map(self.count, questions)), self.answer_s)
         which = f"{missing} of {counted(len(questions), 'call')}" if len(questions) > 1 else "the call"
         if not self.is_running:
-            raise NotHeldError(f"it ended {after} ({self.how_it_ended})")
-        raise NotHeldError(f"{which} got no answer within {self.answer_s:g} s {after}")
+            raise self.failure(f"it ended {after} ({self.how_it_ended})")
+        raise self.failure(f"{which} got no answer within {self.answer_s:g} s {after}")
 
     def works(self, after: str) -> Steps:
         """It answers one more question; if it answers none at all, it has not ended."""
         if self.probe is None:
             yield Wait(lambda: not self.is_running, QUIET_S)
             if not self.is_running:
-                raise NotHeldError(f"it ended {after} ({self.how_it_ended})")
+                raise self.failure(f"it ended {after} ({self.how_it_ended})")
             return
         yield from self.awaits([self.ask()], after)
 
@@ -172,7 +181,7 @@ class Player:
         """Raises `NotHeldError` for a question with more than one answer."""
         twice = sum(self.count(question) > 1 for question in questions)
         if twice:
-            raise NotHeldError(f"{counted(twice, 'call')} got more than one answer")
+            raise self.failure(f"{counted(twice, 'call')} got more than one answer")
 
     # --- the host's side ----------------------------------------------------------------------------------
 
@@ -223,13 +232,13 @@ class Player:
         """It ends by itself, leaves no process, and has this exit status, if one is given."""
         ended = yield Wait(lambda: not self.is_running, seconds)
         if not ended:
-            raise NotHeldError(f"it still runs {seconds:g} s {after}")
+            raise self.failure(f"it still runs {seconds:g} s {after}")
         yield from self.leaves_nothing()
         code = self.process.exit.code if self.process.exit else 0
         if status is not None and code != status:
-            raise NotHeldError(f"it ended with {self.how_it_ended} {after}, not with exit {status}")
+            raise self.failure(f"it ended with {self.how_it_ended} {after}, not with exit {status}")
         if code in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signal.SIGILL, -signal.SIGFPE):
-            raise NotHeldError(f"it crashed {after} ({self.how_it_ended})")
+            raise self.failure(f"it crashed {after} ({self.how_it_ended})")
 
     def leaves_nothing(self) -> Steps:
         """All processes that it has started are gone."""
@@ -241,21 +250,21 @@ class Player:
             return not left
 
         if not (is_alone() or (yield Wait(is_alone, LEFT_S))):
-            raise NotHeldError(f"it ended and left {counted(len(left), 'process', 'processes')}")
+            raise self.failure(f"it ended and left {counted(len(left), 'process', 'processes')}")
 
     def stops(self, *, exit_status: int | None = 0) -> Steps:
         """The host asks it to stop, as a run does: it ends before SIGTERM."""
         if not self.is_running:
-            raise NotHeldError(f"it ended by itself ({self.how_it_ended})")
+            raise self.failure(f"it ended by itself ({self.how_it_ended})")
         usual = self.process.patience
         patience = Patience(hint=usual.hint, ask=usual.ask + SLACK_S, term=usual.term)
         teardown = self._harness.teardown(self.process, patience=patience)
         yield Wait(teardown.hurry, patience.in_all + SLACK_S)
         if teardown.reached(self.process) in (StopStage.TERMINATED, StopStage.KILLED, StopStage.STUCK):
-            raise NotHeldError(f"it did not end within {patience.ask:g} s of the request to stop, only by a signal")
+            raise self.failure(f"it did not end within {patience.ask:g} s of the request to stop, only by a signal")
         code = self.process.exit.code if self.process.exit else 0
         if exit_status is not None and code != exit_status:
-            raise NotHeldError(f"it ended with {self.how_it_ended} after the request to stop")
+            raise self.failure(f"it ended with {self.how_it_ended} after the request to stop")
 
     def close(self) -> Steps:
         """Kills it, with all that it has started."""
@@ -279,7 +288,7 @@ class Player:
         yield Wait(lambda: self.process.phase.is_over, self.process.handshake_s)
         if self.process.phase is HandshakePhase.FAILED or not self.process.phase.is_over:
             failure = self.process.failure or "it was not ready in time"
-            raise NotHeldError(f"{failure}{self.process.last_words}")
+            raise self.failure(f"{failure}{self.process.last_words}")
 
 
 class _Gate:

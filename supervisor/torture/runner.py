@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from supervisor.discovery.found_extension import FoundExtension
     from supervisor.harness.harness import Harness
+    from supervisor.harness.recorded_process import RecordedProcess
+    from supervisor.torture.boxes import Boxes
     from supervisor.torture.fault import Fault
     from supervisor.torture.steps import Steps
 
@@ -50,11 +52,12 @@ def torture(
     faults: Sequence[Fault] = FAULTS,
     at_once: int = AT_ONCE,
     on_begin: Callable[[Torture], None] | None = None,
-    on_trial: Callable[[Row, Trial, bool], None] | None = None,
+    on_trial: Callable[[Row], None] | None = None,
+    boxes: Boxes | None = None,
 ) -> Torture:
     """Plays each fault once; then faults in random order until `seconds` are over. `on_begin` is called before the
-    first one. `on_trial` gets each trial, with whether it is the first one of its fault that did not hold. Raises
-    `HarnessInterruptedError`."""
+    first one, and `on_trial` after each trial. `boxes` keeps the black box of the first trial of each fault that did
+    not hold. Raises `HarnessInterruptedError`."""
     result = Torture(Subject(found, FORMS[found.manifest.dialect]), seed, [Row(fault) for fault in faults])
     trial = Trial(harness, result.subject, _chance(seed))
     first = _RunningTrial(harness, trial, get_to_know(trial, result.subject))
@@ -75,8 +78,10 @@ def torture(
                 if each.advance():
                     del running[each]
                     is_first = row.add(*each.verdict, clock() - each.began)
+                    if is_first and boxes is not None and each.fallen is not None:
+                        row.box = boxes.keep(row.fault.name, each.fallen, has_ended=each.has_ended, now=clock())
                     if on_trial is not None:
-                        on_trial(row, each.trial, is_first)
+                        on_trial(row)
             following = next(numbers, None) if len(running) < at_once else None
             if following is None:
                 return not running
@@ -112,6 +117,10 @@ class _RunningTrial:
         self.trial = trial
         self.began = harness.loop.clock()
         self.verdict: Verdict = (Outcome.NOT_APPLICABLE, "")
+        self.fallen: RecordedProcess | None = None
+        """The process that does not do what a good one does."""
+        self.has_ended = False
+        """Whether that process had ended by then."""
         self._harness = harness
         self._clock = harness.loop.clock
         self._steps = self._whole(steps)
@@ -138,6 +147,8 @@ class _RunningTrial:
             self.verdict = (Outcome.HELD, "")
         except NotHeldError as error:
             self.verdict = (Outcome.NOT_HELD, str(error))
+            self.fallen = error.process or (self.trial.player.process if self.trial.players else None)
+            self.has_ended = self.fallen is not None and not self.fallen.is_running
         except NotApplicableError as error:
             self.verdict = (Outcome.NOT_APPLICABLE, str(error))
         yield from self.trial.close()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from supervisor.harness.recorded_process import RecordedProcess
 
 
 class Wait(NamedTuple):
@@ -18,7 +21,12 @@ Steps = Generator[Wait, bool, None]
 
 
 class NotHeldError(Exception):
-    """The extension does not do what a good one does; the text says in plain words what it does."""
+    """The extension does not do what a good one does; the text says in plain words what it does. `process` is the one
+    that does it; None for the last one of the trial."""
+
+    def __init__(self, text: str, process: RecordedProcess | None = None) -> None:
+        super().__init__(text)
+        self.process = process
 
 
 class NotApplicableError(Exception):

@@ -8,58 +8,72 @@ import time
 from typing import TYPE_CHECKING
 
 from supervisor.cleanup.host_record import unlink
+from supervisor.discovery.environment import is_secret
 from supervisor.home.safe_files import write_all
+from supervisor.traces.mask import MASK, Masking
 from supervisor.traces.places import BLACK_BOX, beside
 from wire.text import valid_text
 from wire.traces import black_box
 from wire.traces.black_box import BlackBox, BoxFrame, PendingCall
-from wire.traces.frame_heads import bodies, read_head
+from wire.traces.frame_heads import OTHER_WORD, bodies, read_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from supervisor.accounting.fall import Fall
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.connection.black_box import KeptFrame
-    from supervisor.extension.extension import Extension
     from supervisor.extension.worker import Worker
-    from supervisor.traces.mask import Masking
+    from supervisor.home.config import Config
+    from wire.traces.black_box import Form
 
 ATTEMPTS = 20
 """Numbers that are tried: the runs of a batch have one trace, and keep about as many black boxes of one extension."""
 LAST_NUMBER = 999
+WORD_LENGTH = 64
+"""Maximum number of characters of a version, a type, an id, or a name."""
 CUT_OFF = 4096
 """Number of characters at the end of a part of a frame that are left out: the part may end within a secret."""
 
 
 def make_box(
-    extension: Extension, worker: Worker, fall: Fall, *, run: str, version: str, now: float, masking: Masking | None
-) -> bytes:
-    """The text of the black box of a worker that has just fallen, at the time `now` of the loop's clock. Without
-    `masking` it has no contents."""
+    found: FoundExtension, worker: Worker, fall: Fall, *, run: str, version: str, now: float, masking: Masking,
+    form: Form,
+) -> bytes:  # fmt: skip
+    """The text of the black box of a worker that has just fallen, at the time `now` of the loop's clock. Words that the
+    extension has chosen (its version, types, ids) are short, and have no secret; contents are only in form `full`."""
     box = worker.requests.black_box
     entries = box.last()
     wall = time.time()
-    frames = list(_frames(entries, wall - now, masking))
+    frames = list(_frames(entries, wall - now, masking, form))
     hello = worker.said_hello
     header = BlackBox(
         run=run, time=round(wall, 6), zot=version,
-        extension=valid_text(extension.name), folder=valid_text(str(extension.found.where)),
-        dialect=extension.manifest.dialect, version="" if hello is None else hello.version or "",
+        extension=valid_text(found.manifest.name), folder=valid_text(str(found.where)),
+        dialect=found.manifest.dialect, version="" if hello is None else _plain_word(masking, hello.version or ""),
         pid=fall.pid, fall=fall.kind, cause=fall.cause, pending=fall.pending, last_call=_last_call(worker, fall, now),
-        form="types" if masking is None else "full", frames=len(frames), is_whole=box.is_whole,
-        masked=sum(1 for frame in frames if masking is not None and _is_masked(frame)),
+        form=form, frames=len(frames), is_whole=box.is_whole,
+        masked=sum(1 for frame in frames if form == "full" and _is_masked(frame)),
     )  # fmt: skip
     return black_box.encode(header, frames)
 
 
-def _is_masked(frame: BoxFrame) -> bool:
-    from supervisor.traces.mask import MASK
+def make_masking(config: Config) -> Masking:
+    """Masks the secrets of this process's environment."""
+    return Masking(value for name, value in os.environ.items() if is_secret(name, config, value))
 
+
+def _plain_word(masking: Masking, word: str) -> str:
+    """The word, or `…` if it is long or has a secret."""
+    return word if len(word) <= WORD_LENGTH and masking.mask(word) == word else OTHER_WORD
+
+
+def _is_masked(frame: BoxFrame) -> bool:
     return MASK in (frame.text or "") or (frame.text is None and frame.base64 is None)
 
 
-def _frames(entries: Iterable[KeptFrame], to_wall: float, masking: Masking | None) -> Iterator[BoxFrame]:
+def _frames(entries: Iterable[KeptFrame], to_wall: float, masking: Masking, form: Form) -> Iterator[BoxFrame]:
     for entry in entries:
         parts = bodies(entry.data)
         is_part = entry.size > len(entry.data)
@@ -67,10 +81,11 @@ def _frames(entries: Iterable[KeptFrame], to_wall: float, masking: Masking | Non
             is_cut = is_part and body is parts[-1]
             size = entry.size if is_cut else len(body)
             head = read_head(body, is_sent=entry.is_sent)
-            text, encoded = (None, None) if masking is None else _contents(body, masking, is_cut=is_cut)
+            kind, number, name = (_plain_word(masking, word) for word in head[:3])
+            text, encoded = (None, None) if form == "types" else _contents(body, masking, is_cut=is_cut)
             yield BoxFrame(
-                time=round(entry.at + to_wall, 6), side="host" if entry.is_sent else "extension", kind=head.kind,
-                id=head.id, name=head.name, size=size, is_cut=is_cut, text=text, base64=encoded,
+                time=round(entry.at + to_wall, 6), side="host" if entry.is_sent else "extension", kind=kind, id=number,
+                name=name, size=size, is_cut=is_cut, text=text, base64=encoded,
             )  # fmt: skip
 
 

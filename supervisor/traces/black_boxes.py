@@ -6,7 +6,6 @@ of a file that cannot be written; it goes on.
 
 from __future__ import annotations
 
-import os
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -81,8 +80,8 @@ class BlackBoxes:
         from supervisor.traces import black_box_file  # most runs see no fall
 
         text = black_box_file.make_box(
-            extension, worker, fall, run=self._trace.id, version=self._version, now=now,
-            masking=self._make_masking() if self._config.black_box == "full" else None,
+            extension.found, worker, fall, run=self._trace.id, version=self._version, now=now,
+            masking=self._make_masking(), form=self._config.black_box,
         )  # fmt: skip
         self._left -= len(text)
         try:
@@ -104,10 +103,9 @@ class BlackBoxes:
 
     def _make_masking(self) -> Masking:
         if self._masking is None:
-            from supervisor.discovery.environment import is_secret
-            from supervisor.traces.mask import Masking
+            from supervisor.traces import black_box_file
 
-            self._masking = Masking(value for name, value in os.environ.items() if is_secret(name, self._config, value))
+            self._masking = black_box_file.make_masking(self._config)
         return self._masking
 
 

@@ -19,15 +19,16 @@ SHORTEST = 4
 """Minimum number of characters of a value that is masked: shorter ones are parts of common words."""
 DEPTH = 3
 """Levels of JSON in strings at which values are replaced in place."""
+# Each pattern takes time in proportion to the text, whatever an extension writes: no part of it is tried twice.
 _NEXT = r"[A-Za-z0-9_-]"
 _TOKEN = re.compile(
     rf"(?:sk|rk)-{_NEXT}{{16,}}|(?:sk|rk)_(?:live|test)_{_NEXT}{{12,}}|gh[pousr]_[A-Za-z0-9]{{16,}}"
     rf"|github_pat_[A-Za-z0-9_]{{16,}}|glpat-{_NEXT}{{16,}}|xox[a-z]-{_NEXT}{{8,}}|xapp-{_NEXT}{{8,}}|pypi-{_NEXT}{{16,}}"
-    rf"|A[KS]IA[0-9A-Z]{{16}}|AIza{_NEXT}{{30,}}|eyJ{_NEXT}{{8,}}\.{_NEXT}{{4,}}\.{_NEXT}*"
+    rf"|A[KS]IA[0-9A-Z]{{16}}|AIza{_NEXT}{{30,}}|eyJ{_NEXT}{{8,300}}\.{_NEXT}{{4,}}\.{_NEXT}*"
     r"|(?i:bearer)(?:\s|\\+[nrt]|%20)+[A-Za-z0-9._~+/=-]{8,}"
     r"|-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:(?!-----END )[^\"])*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?"
 )
-_ESCAPE = re.compile(r'\\+(?:u([0-9a-fA-F]{4})|(["/nrtbf]))')
+_ESCAPE = re.compile(r'(?<!\\)\\+(?:u([0-9a-fA-F]{4})|(["/nrtbf]))')
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 

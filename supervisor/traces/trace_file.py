@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from supervisor.discovery.skipped_extension import SkipCause
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.home.zot_home import private_folder
 from supervisor.traces.places import TRACE, new_id, runs_folder
@@ -22,9 +23,10 @@ from wire import stats
 from wire.text import counted, valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from supervisor.accounting.fall import Fall
+    from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
     from supervisor.extension.worker import Worker
@@ -42,6 +44,8 @@ MARKS = {
 }  # fmt: skip
 """The kind of mark of each kind of fall."""
 NOTICED = frozenset({"started", "restarted", "reloaded"})
+UNLOADED = {SkipCause.UNUSABLE: "it cannot be loaded", SkipCause.LACKING: "a program that its start needs is missing"}
+"""The causes of extensions that discovery found and could not start, as falls."""
 SAFE_ALARMS = frozenset({"memory_grows", "near_limit"})
 """Kinds of alarms of which the text has only figures."""
 
@@ -80,6 +84,8 @@ class TraceFile:
         self._keep, self.say, self._header = keep, say, header
         self.figures: Callable[[], stats.Stats] | None = None
         """Returns the figures at its end; None for a batch, whose runs have their own extensions."""
+        self.skipped: Callable[[], Iterable[SkippedExtension]] = tuple
+        """Returns the extensions that were found and not started."""
         self._fd = -1
         self._has_failed = False
         self._waiting = b""
@@ -119,8 +125,12 @@ class TraceFile:
             self._mark(kind, extension.name, duration_s=waited_s, is_urgent=self._header.kind != "run")
 
     def begun(self) -> None:
-        """The run could begin: its extensions are ready, or it did not wait for them."""
+        """The run could begin: its extensions are ready, or it did not wait for them. An extension that was found with
+        a fault counts as fallen."""
         if self._header is not None:
+            for each in self.skipped():
+                if each.is_error and each.why.cause in UNLOADED:
+                    self._mark("failed", each.name, name="refused", detail=f"refused: {UNLOADED[each.why.cause]}")
             self._mark("started", "", duration_s=time.time() - self.began_at, is_urgent=True)
 
     def _mark(
@@ -142,7 +152,7 @@ class TraceFile:
 
     def close(self, run: stats.Run | None = None) -> None:
         """Writes the end of the run. `run` is the agent's use; None for a host without an agent."""
-        if self._header is not None:
+        if self._header is not None and self._fd >= 0:
             last = b"" if run is None else stats.encode(run)
             figures = self.figures
             self._write(last if figures is None else last + stats.encode(self._without_texts(figures())))

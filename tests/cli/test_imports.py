@@ -52,6 +52,7 @@ NOT_FOR_A_REPLAY = {
     "wire.dialects.mcp": "no MCP server is started",
     "wire.dialects.jsonrpc": "no MCP server is started",
     "cli.mcp": "another command",
+    "supervisor.alerts": "the config has no rules for events",
 }
 """Packages that a replayed run without extensions must not import, and why it needs none of them."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervisor.template.protocol import is_available
+from supervisor.traces.trace_reader import run_ids
 from tests.support.batch_command import BatchCommand
 from tests.support.couriers import program, told, wait_for_couriers
 from tests.support.faulty_run import program as extension
@@ -51,9 +52,8 @@ def test_a_run_tells_of_an_extension_that_is_given_up(zot: Zot) -> None:
     zot.replay(script, "-e", bad, "--max-steps", "1").check(Status.MAX_STEPS)
     wait_for_couriers()
     (event,) = told(zot.folder)
-    (trace,) = (zot.home / "runs").glob("*.jsonl")
     assert (event["event"], event["extension"], event["host"], event["cwd"]) == ("given_up", "bad", "run", str(zot.cwd))
-    assert event["run"] == trace.name.removesuffix(".jsonl")
+    assert [event["run"]] == run_ids(zot.home)
     assert "private" not in json.dumps(event)
 
 
@@ -117,8 +117,7 @@ def test_a_batch_tells_of_its_runs_and_of_its_end(zot: Zot, *, trace: bool) -> N
     assert [(each["event"], each["extension"], each["host"]) for each in falls] == [("given_up", "bad", "run")]
     assert (end["event"], end["folder"], end["statuses"]) == ("batch_end", str(batch.rundir), {"max_steps": 1})
     assert (end["exit_code"], end["cause"]) == (Status.PARTIAL_BATCH.exit_code, "done")
-    ids = [path.name.removesuffix(".jsonl") for path in (zot.home / "runs").glob("*.jsonl")]
-    assert {each.get("run", "") for each in (*falls, end)} == (set(ids) if trace else {""})
+    assert [each.get("run", "") for each in (*falls, end)] == (run_ids(zot.home) if trace else [""]) * 2
     assert not _pipes(zot.home / "run")
 
 

@@ -213,3 +213,12 @@ def test_a_trace_is_readable_and_true_whenever_its_run_is_killed(zot):
         assert {mark.detail for mark in marks} <= {"no verdict: tool_call: bad answer"}
         ends = [line for line in rest if isinstance(line, stats.Run)]
         assert not ends or ends[0].status == "ok"
+
+
+def test_an_extension_that_cannot_be_loaded_is_a_fall_of_its_run(zot):
+    bad = worker(zot.folder, "bad")
+    (bad / "extension.json").write_text('{"name": "bad", "exec": 7}')
+    outcome = zot.run("--json", "--replay", Script(zot.cwd).answer("x").write(zot.folder / "c.jsonl"), "-e", bad, "go")
+    assert outcome.status == Status.REQUIRED_EXTENSION.exit_code
+    (fall,) = [line for line in lines(only_trace(zot)) if isinstance(line, stats.Mark) and line.name == "refused"]
+    assert (fall.kind, fall.extension, fall.detail) == ("failed", "ext-bad", "refused: it cannot be loaded")

@@ -30,9 +30,12 @@ def couriers() -> set[int]:
 
 def _is_courier(pid: int) -> bool:
     try:
-        return any(PROGRAM in word for word in psutil.Process(pid).cmdline())
+        process = psutil.Process(pid)
+        while not (words := process.cmdline()) and process.status() != psutil.STATUS_ZOMBIE:
+            pass  # the kernel is still loading its program
     except psutil.Error:
         return False
+    return any(PROGRAM in word for word in words)
 
 
 def wait_for_couriers() -> None:

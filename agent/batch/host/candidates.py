@@ -24,7 +24,7 @@ SHOWN = 10
 """Maximum number of names in a line."""
 
 
-def host_order(request: BatchRequest, home: Path, version: str, trace: BatchTrace) -> HostOrder | None:
+def host_order(request: BatchRequest, home: Path, version: str, trace: BatchTrace | None = None) -> HostOrder | None:
     """The order for the host of a batch. None if no extension may be shared, or the runs use another host. Reads
     manifests, and judges no trust: the host does. Raises `UsageError` for a name of `--share` that is not there."""
     run = request.run
@@ -49,8 +49,8 @@ def host_order(request: BatchRequest, home: Path, version: str, trace: BatchTrac
     return HostOrder(
         version=version, home=str(home), cwd=str(folder), extensions=run.extensions, mcp_configs=run.mcp_configs,
         discover=run.discover, trust_project=run.trust_project, strict_guards=run.strict_guards,
-        allow_asked=run.allow_asked, profile_on_stall=run.profile_on_stall, share=request.share, trace=trace.path,
-        alerts=trace.inbox,
+        allow_asked=run.allow_asked, profile_on_stall=run.profile_on_stall, share=request.share,
+        trace="" if trace is None else trace.path, alerts="" if trace is None else trace.inbox,
     )  # fmt: skip
 
 

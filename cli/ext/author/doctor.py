@@ -107,6 +107,17 @@ def select_extensions(targets: Sequence[str], project: Path, home: Path) -> _Sel
     return chosen
 
 
+def select_installed(name: str, home: Path) -> _Selection:
+    """The extension of this name that is installed for this user. The name may come from a file of somebody else: it
+    chooses no folder, and no extension of a project. Raises `UnableError` if there is none."""
+    every = installed_extensions(ExtensionFolders(home / "no project", home))
+    if all(name not in each.names for each in every):
+        raise UnableError(f"{name} is not installed", Status.USAGE)
+    chosen = _Selection()
+    _add_named(name, home / "no project", home, chosen)
+    return chosen
+
+
 def _add_named(name: str, project: Path, home: Path, chosen: _Selection) -> bool:
     """Looks for an installed extension by its manifest's name, else by its folder's name, first in the project; returns
     whether it exists. If not, the name means a folder in the current folder. Installed extensions come

@@ -120,6 +120,8 @@ def _lines(found: Bisection, check: Check) -> list[str]:
             f"The run fails without any extension, too: {decisive.why}.",
             "No extension is the cause, or the check also fails for good runs.",
         ]
+    elif found.finding is Finding.FLAKY:
+        lines = ["Not found: the same extensions are bad in one run and good in the next."]
     else:
         lines = [
             f"Unresolved: the run with all {count} is neither good nor bad: {decisive.why}.",

@@ -160,9 +160,9 @@ def ext_replay(
     Exit status: 0 it did not fall, 1 it falls again, 2 nothing could be played, 130 interrupted.
 
     Examples:
-        zot ext replay ~/.zot/runs/20261128-191102-4711.guard.1.box.jsonl         the installed one
-        zot ext replay guard.1.box.jsonl ./guard                                  the one in this folder
-        zot ext replay guard.1.box.jsonl ./guard --cwd . --json                   in this project, for a program
+        zot ext replay ~/.local/state/zot/runs/ID.guard.1.box.jsonl    the installed one
+        zot ext replay guard.1.box.jsonl ./guard                       the one in this folder
+        zot ext replay guard.1.box.jsonl ./guard --cwd . --json        in this project, for a program
     """
     from cli.ext.culprit.replay import ReplayRequest, run_replay
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.ext.author.box_script import read_box
-from cli.ext.author.doctor import select_extensions
+from cli.ext.author.doctor import select_extensions, select_installed
 from cli.ext.script_target import project_at
 from cli.json_line import print_json
 from cli.os_errors import UnableError
@@ -61,17 +62,18 @@ def run_replay(request: ReplayRequest) -> int:
 
 
 def _find(name: str | None, box: KeptBox, file: str) -> FoundExtension:
-    """The extension as `zot ext doctor` finds it. A path is taken from the user alone: the black box may be another
-    person's. Raises `UnableError` if it cannot be started."""
+    """The extension that the user names, as `zot ext doctor` finds it; without a name the installed one of which the
+    black box is. That may be another person's, and starts no other program. Raises `UnableError` if it cannot be
+    started."""
     header = box.header
-    try:
-        chosen = select_extensions((header.extension if name is None else name,), Path.cwd(), zot_home())
-    except UnableError:
-        if name is not None or "/" in header.extension:
-            raise
-        raise UnableError(
-            f"{header.extension} is not installed; name its folder: zot ext replay {file} {header.folder}", Status.USAGE
-        ) from None
+    if name is not None:
+        chosen = select_extensions((name,), Path.cwd(), zot_home())
+    else:
+        try:
+            chosen = select_installed(header.extension, zot_home())
+        except UnableError as error:
+            command = shlex.join(("zot", "ext", "replay", file, header.folder))
+            raise UnableError(f"{error}; name its folder, if you trust it: {command}", Status.USAGE) from None
     for report in chosen.reports:
         fault = next((f"{each.message}; {each.advice}".rstrip("; ") for each in report.findings), "")
         raise UnableError(f"{report.name}: {report.skipped or fault or 'it has nothing to start'}", Status.USAGE)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+from cli.ext.drive import typed_lines
 from cli.os_errors import UnableError
 from cli.run.plain_flags import FLAGS
 from wire.exit_codes import Status
@@ -46,6 +48,8 @@ def read_command(words: Sequence[str]) -> ReplayedCommand:
     """Raises `UnableError` for another command than a replayed run, or without a recording."""
     program = _program(words)
     flags = list(words[len(program) :])
+    if program == ("zot",):
+        program = (sys.executable, str(typed_lines.program().with_name("__main__.py")))
     given = _given(flags)
     for name in given:
         if name in REFUSED:
@@ -68,7 +72,8 @@ def read_command(words: Sequence[str]) -> ReplayedCommand:
 
 
 def _program(words: Sequence[str]) -> tuple[str, ...]:
-    """The words that start zot: its path, or `python -m pyzot`."""
+    """The words that start zot: its path, or `python -m pyzot`. The word `zot` alone is this program, whatever else has
+    this name on PATH."""
     first = os.path.basename(words[0]) if words else ""
     if first == "zot":
         return tuple(words[:1])

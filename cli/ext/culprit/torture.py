@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from cli.ext.author.doctor import select_extensions
 from cli.json_line import print_json
 from cli.os_errors import UnableError
-from cli.terminal import is_screen
+from cli.terminal import complain, is_screen
+from cli.version import VERSION
 from supervisor.harness.harness import Harness
 from supervisor.home.config import load_config
 from supervisor.home.zot_home import zot_home
+from supervisor.torture.boxes import Boxes
 from supervisor.torture.runner import torture
 from supervisor.torture.score import Outcome
 from wire.exit_codes import Status
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from supervisor.discovery.found_extension import FoundExtension
     from supervisor.torture.runner import Torture
     from supervisor.torture.score import Row
-    from supervisor.torture.trial import Trial
 
 STYLES = {Outcome.HELD: "green", Outcome.NOT_HELD: "bold red", Outcome.NOT_APPLICABLE: "dim"}
 OUTCOME_WIDTH = max(len(outcome.value) for outcome in Outcome)
@@ -46,12 +47,15 @@ def run_torture(request: TortureRequest) -> int:
     config = load_config(home)
     found = _find(request.path, home)
     seed = int.from_bytes(os.urandom(4)) if request.seed is None else request.seed
-    progress = _Progress(request)
+    progress, boxes = _Progress(request), Boxes(home, config, VERSION)
     with Harness(owns_process=True, config=config) as harness:
         result = torture(
-            harness, found, seed=seed, seconds=request.minutes * 60.0, on_begin=progress.begin, on_trial=progress.show
-        )
+            harness, found, seed=seed, seconds=request.minutes * 60.0, on_begin=progress.begin, on_trial=progress.show,
+            boxes=boxes,
+        )  # fmt: skip
     progress.end()
+    if boxes.trouble:
+        complain("ext torture", f"no black boxes: {boxes.trouble}")
     if request.as_json:
         _print_records(result)
     else:
@@ -76,17 +80,18 @@ class _Progress:
         self._is_shown = not request.as_json and is_screen(2)
         self._total = 0
         self._done = 0
-        self._failed = 0
+        self._failed: set[str] = set()
 
     def begin(self, result: Torture) -> None:
         self._total = len(result.rows)
 
-    def show(self, row: Row, _trial: Trial, is_first_failure: bool) -> None:
+    def show(self, row: Row) -> None:
         self._done += 1
-        self._failed += is_first_failure
+        if row.outcome is Outcome.NOT_HELD:
+            self._failed.add(row.fault.name)
         if self._is_shown:
             of_all = f" of {self._total}" if self._done <= self._total else ""
-            failed = f", {self._failed} did not hold" if self._failed else ""
+            failed = f", {len(self._failed)} did not hold" if self._failed else ""
             os.write(2, f"\r\x1b[K{self._done}{of_all} faults{failed}  {row.fault.name}".encode())
 
     def end(self) -> None:

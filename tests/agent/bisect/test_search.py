@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from random import Random
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.bisect.search import Names, Search, Verdict
+from agent.bisect.search import FlakySearchError, Names, Search, Verdict
 
 MANY = 60
 
@@ -43,13 +47,14 @@ def test_the_culprits_are_found_and_no_others(case: tuple[Names, frozenset[str]]
 
 
 @given(planted(most=3))
-def test_names_are_asked_about_in_the_order_of_guards_and_never_twice(case: tuple[Names, frozenset[str]]):
+def test_names_are_asked_about_in_the_order_of_guards_and_at_most_twice(case: tuple[Names, frozenset[str]]):
     everyone, culprits = case
     trials = Trials(culprits)
     found = Search(everyone, trials).find()
-    assert len(set(trials.asked)) == len(trials.asked)
+    assert max(Counter(trials.asked).values(), default=0) <= 2
+    assert len(culprits) > 1 or len(set(trials.asked)) == len(trials.asked)
     assert all(list(kept) == sorted(kept) for kept in (*trials.asked, found))
-    assert not {(), everyone} & set(trials.asked)
+    assert () not in trials.asked
 
 
 def test_one_of_fifty_takes_seven_trials_and_a_pair_eighteen_at_most():
@@ -75,6 +80,8 @@ def test_whatever_trials_are_unresolved_the_result_was_bad_and_has_the_culprits(
     asked: dict[Names, Verdict] = {everyone: Verdict.BAD}
 
     def test(kept: Names) -> Verdict:
+        if kept in asked:
+            return asked[kept]
         unresolved = data.draw(st.integers(0, 9)) < share
         verdict = Verdict.UNRESOLVED if unresolved else Verdict.BAD if culprits <= set(kept) else Verdict.GOOD
         asked[kept] = verdict
@@ -101,14 +108,55 @@ def test_an_extension_that_others_need_is_part_of_the_result_only_if_nothing_les
     assert set(Search(everyone, test).find()) == culprits | {needed}
 
 
+@given(planted(most=2), st.integers(0, 30))
+def test_one_trial_with_a_wrong_verdict_changes_no_result(case: tuple[Names, frozenset[str]], wrong: int):
+    """Unless it is that of one extension alone, or of the pair, which nothing contradicts."""
+    everyone, culprits = case
+    asked: list[Names] = []
+
+    def test(kept: Names) -> Verdict:
+        asked.append(kept)
+        is_bad = culprits <= set(kept)
+        if len(asked) - 1 == wrong and len(kept) > 2:
+            is_bad = not is_bad
+        return Verdict.BAD if is_bad else Verdict.GOOD
+
+    assert set(Search(everyone, test).find()) == culprits
+    assert len(asked) <= 40
+
+
+def test_a_check_of_chance_ends_and_is_told():
+    everyone, chance, ends = names(50), Random(1), []
+    for _ in range(200):
+        asked: list[Names] = []
+
+        def test(kept: Names, asked: list[Names] = asked) -> Verdict:
+            asked.append(kept)
+            return Verdict.BAD if chance.random() < 0.2 else Verdict.GOOD
+
+        try:
+            Search(everyone, test).find()
+            ends.append(True)
+        except FlakySearchError:
+            ends.append(False)
+        assert len(asked) < 100
+    assert {True, False} == set(ends)
+
+
+def test_if_all_together_are_good_when_they_are_tried_again_nothing_is_found():
+    with pytest.raises(FlakySearchError):
+        Search(names(9), lambda _: Verdict.GOOD).find()
+
+
 @given(st.integers(1, 12).map(names), st.data())
-def test_for_any_verdicts_the_search_ends_with_a_bad_set_whose_members_cannot_be_left_out_one_by_one(
+def test_for_any_constant_verdicts_the_search_ends_with_a_bad_set_whose_members_cannot_be_left_out_one_by_one(
     everyone: Names, data: st.DataObject
 ):
     asked: dict[Names, Verdict] = {everyone: Verdict.BAD, (): Verdict.GOOD}
 
     def test(kept: Names) -> Verdict:
-        asked[kept] = data.draw(st.sampled_from(Verdict))
+        if kept not in asked:
+            asked[kept] = data.draw(st.sampled_from(Verdict))
         return asked[kept]
 
     found = Search(everyone, test).find()

@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.extension_folder import extension
 from tests.support.host_process import hosting
+from tests.support.run_traces import BEGAN, write_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -151,3 +152,9 @@ def test_a_real_shell_gets_the_names(zot, shell):
     done = subprocess.run(command, cwd=zot.cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert "guard" in done.stdout, done.stderr
     assert "rror" not in done.stdout + done.stderr
+
+
+def test_the_ids_of_past_runs_and_their_extensions_are_offered(zot):
+    older, newer = write_run(zot.home), write_run(zot.home, BEGAN + 60)
+    assert words(zot, "zot runs show 2026") == [older.stem, newer.stem]
+    assert words(zot, "zot ext history ") == ["crash", "guard"]

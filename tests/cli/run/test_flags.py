@@ -111,7 +111,14 @@ def test_flags_become_the_fields_of_their_names():
 
 
 def test_each_field_of_a_request_has_a_flag():
-    by_hand = {"tools", "auto_compact", "keep_session", "is_host_of_batch"}  # of two or three flags each, or of none
+    by_hand = {
+        "tools",
+        "auto_compact",
+        "keep_session",
+        "is_host_of_batch",
+        "batch_trace",
+        "batch_alerts",
+    }  # of two or three flags each, or of none
     assert {*FIELDS.values()} | by_hand == {*RunRequest.__struct_fields__} - {"home"}
 
 

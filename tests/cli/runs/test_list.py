@@ -7,7 +7,9 @@ import time
 
 import pytest
 
+from cli.runs import list as list_module
 from supervisor.traces.places import runs_folder
+from supervisor.traces.trace_reader import read_trace
 from tests.support.run_traces import BEGAN, end, fall, figures, header, write_run, write_trace
 from tests.support.zot_fork import run
 
@@ -121,3 +123,21 @@ def test_ps_lists_the_last_runs_with_their_outcomes(zot, runs):
     assert " ".join(lines[1].split()[1:]) == "run - - - fell: guard killed /home/ada/project"
     found = [json.loads(line) for line in run(zot, "ps", "-a", "--json").text.splitlines()]
     assert [each["outcome"] for each in found[:4]] == ["stopped", "killed", "timeout", "ok"]
+
+
+def test_on_a_narrow_terminal_columns_give_way_and_names_stay(zot, capsys, monkeypatch):
+    far = "/home/ada/projects/of/many/years/and/one/more"
+    found = read_trace(write_run(zot.home, cwd=far))
+    heads = []
+    for width in (120, 80, 60):
+        monkeypatch.setattr(list_module, "table_width", lambda width=width: width)
+        list_module.print_runs([found])
+        head, line = capsys.readouterr().out.splitlines()
+        assert len(line) <= width
+        assert found.id in line
+        assert "crash (2)" in line
+        heads.append(head.split())
+    assert heads[0][-1] == "FOLDER"
+    assert heads[1:] == [
+        ["ID", "STARTED", "TOOK", "KIND", "OUTCOME", "EXTENSIONS"], ["ID", "TOOK", "KIND", "OUTCOME", "EXTENSIONS"]
+    ]  # fmt: skip

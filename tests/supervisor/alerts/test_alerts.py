@@ -14,7 +14,6 @@ from supervisor.accounting.fall import Fall
 from supervisor.alerts.alerts import BURST, Alerts, EventOrigin, tell_falls
 from supervisor.alerts.inbox import LONGEST
 from supervisor.extension.lifecycle import WorkerState
-from supervisor.home.config import Config
 from supervisor.loop.loop import Loop
 from tests.support.couriers import config_with, program, told, wait_for_couriers
 from tests.support.host import SOON, Host
@@ -53,12 +52,6 @@ def alerts(loop, tmp_path, kept):
 def extension(name="a", *, is_hosted=None):
     link = None if is_hosted is None else SimpleNamespace(is_hosted=is_hosted)
     return SimpleNamespace(name=name, found=SimpleNamespace(link=link))
-
-
-def test_without_rules_nothing_follows_the_falls(loop):
-    followers: list = []
-    tell_falls(followers, loop, Config(), ORIGIN, pytest.fail)()
-    assert followers == []
 
 
 def test_an_extension_that_is_given_up_is_told_after_the_end_of_the_run(tmp_path):
@@ -102,6 +95,7 @@ def test_an_extension_that_is_given_up_is_told_after_the_end_of_the_run(tmp_path
 )
 def test_the_event_of_each_kind_of_fall(alerts, kept, kind, word):
     alerts.fell(extension(), None, Fall(kind, "exit 3", 4711))
+    alerts.fell(extension(), None, Fall("refused", "refused", 4711))  # it is started again
     assert [(each.event, each.kind) for each in kept.events()] == ([] if word is None else [(word, kind)])
 
 

@@ -101,15 +101,24 @@ def test_a_program_gets_a_minimal_environment_and_the_home_folder(place, monkeyp
         (["/bin/sh", "-c", "kill -9 $$"], "on_event[0] (sh): ended by signal 9; told once"),
     ],
 )
-def test_a_failing_program_is_told_once(place, loop, run, said):
+def test_a_failing_program_is_told(place, loop, run, said):
     courier = place.courier({"run": run}, {"run": program(place.folder)})
-    courier.send(event(1))
-    until(loop, lambda: bool(place.said))
-    courier.send(event(2))
-    until(loop, lambda: len(told(place.folder)) == 2)
+    courier.send(event())
+    until(loop, lambda: bool(place.said and told(place.folder)))
     courier.close()
     wait_for_couriers()
     assert place.said == [said]
+
+
+def test_a_rule_that_fails_again_is_not_told_again(place, loop):
+    courier = place.courier({"run": program(place.folder, "cat >> got; exit 3")})
+    for number in (1, 2):
+        courier.send(event(number))
+        until(loop, lambda number=number: len(told(place.folder)) == number)
+    until(loop, lambda: bool(place.said))
+    courier.close()
+    wait_for_couriers()
+    assert place.said == ["on_event[0] (sh): exit 3; told once"]
 
 
 def test_a_program_that_hangs_is_killed_with_what_it_has_started(place, monkeypatch, tmp_path):

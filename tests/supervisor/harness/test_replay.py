@@ -107,7 +107,7 @@ def test_one_that_no_longer_starts_falls(host: Host, keep: Keeper):
     box = box_of(host, keep)
     result = played(box, mend(host, "os._exit(4)"))
     assert result.fall == "it exited before its hello (exit 4), before it was ready"
-    assert (result.frame, str(result)) == (None, f"falls again: {result.fall}")
+    assert (result.frame, str(result)) == (None, f"falls in another way: {result.fall}; recorded: signal SIGSEGV")
 
 
 def test_frames_that_are_not_whole_are_left_out(host: Host, keep: Keeper):
@@ -191,3 +191,8 @@ def test_an_empty_box_starts_and_stops_it(host: Host, keep: Keeper, form: str):
     host.until(lambda: kept.paths)
     again = played(kept.one(), host.found[0])
     assert again.fall == "it exited before its hello (exit 5), before it was ready"
+
+
+def test_an_end_that_is_another_than_the_recorded_one_is_told_so():
+    made = ReplayResult("exit 1", 5, "tool_call b", 3, 2, 0, False, 0.1, (), "signal SIGSEGV")
+    assert str(made) == "falls in another way: exit 1 after frame 5 (tool_call b); recorded: signal SIGSEGV"

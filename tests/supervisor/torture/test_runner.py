@@ -6,11 +6,16 @@ from random import Random
 
 import pytest
 
+from supervisor.harness.harness import Harness
+from supervisor.harness.script_runner import find_extension
+from supervisor.home.config import Config
+from supervisor.torture.boxes import Boxes
 from supervisor.torture.faults.table import FAULTS
-from supervisor.torture.runner import _numbered
+from supervisor.torture.runner import _numbered, torture
 from supervisor.torture.score import Outcome, Row
 from tests.support.extension_folder import extension
 from tests.support.host import PRELUDE
+from wire.traces.black_box import decode
 
 
 def test_a_good_extension_stands_a_handful_of_faults(torment, tmp_path):
@@ -53,6 +58,41 @@ def test_an_extension_that_answers_nothing_is_tortured_without_questions(torment
     reason = "it has no tool, guard or command, and answers no ping"
     assert outcomes.pop("storm-of-calls") == (Outcome.NOT_APPLICABLE, reason)
     assert set(outcomes.values()) == {(Outcome.HELD, "")}
+
+
+def test_the_black_box_of_a_fault_that_did_not_hold_is_kept(written, tmp_path, monkeypatch):
+    monkeypatch.setenv("TORTURE_TOKEN", "secret-of-the-user")
+    child = written(f"""{PRELUDE}
+hello("count")
+send(type="ready")
+for frame in frames():
+    if frame["args"] is None: os._exit(3)
+    result(frame, "secret-of-the-user")
+""")
+    home = tmp_path / "home"
+    chosen = [fault for fault in FAULTS if fault.name in ("storm-of-calls", "arguments-that-are-no-object")]
+    with Harness() as harness:
+        boxes = Boxes(home, Config(), "1.0")
+        held, fallen = torture(harness, find_extension(child), seed=1, faults=chosen, boxes=boxes).rows
+    assert (held.outcome, held.box, boxes.trouble) == (Outcome.HELD, None, "")
+    assert fallen.box is not None
+    assert fallen.box.parent == home / "runs"
+    kept = decode(fallen.box.read_bytes())
+    assert (kept.fault, kept.header.fall, kept.header.cause) == ("", "crashed", f"the fault {fallen.fault.name}")
+    assert kept.frames[-1].text is not None
+    assert '"args":null' in kept.frames[-1].text
+    assert b"secret-of-the-user" not in fallen.box.read_bytes()
+
+
+def test_a_home_that_cannot_be_written_costs_the_black_boxes_alone(torment, tmp_path, written):
+    (tmp_path / "file").touch()
+    boxes = Boxes(tmp_path / "file" / "home", Config(), "1.0")
+    child = written(f"{PRELUDE}\nhello('count')\nsend(type='ready')\nfor frame in frames(): result(frame, 'x')\n")
+    chosen = [fault for fault in FAULTS if fault.name == "empty-lines"]
+    with Harness() as harness:
+        (row,) = torture(harness, find_extension(child), seed=1, faults=chosen, boxes=boxes).rows
+    assert (row.outcome, row.box) == (Outcome.NOT_HELD, None)
+    assert boxes.trouble.endswith("Not a directory")
 
 
 def test_lines_that_are_no_frames_count_once_if_they_always_come(torment, tmp_path):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tests.support.kept_boxes import Keeper
     from wire.traces.black_box import KeptBox
 
+TOKEN = "sk-ant-api03-" + "A" * 30
 MARKER = "marker-in-contents"
 CRASHES = 'hello("a")\nsend(type="ready")\nfor frame in frames(): os.kill(os.getpid(), signal.SIGSEGV)'
 HANGS = 'hello("a")\nsend(type="ready")\nfor frame in frames(): pass'
@@ -107,6 +108,26 @@ def test_a_guard_without_a_verdict_leaves_one_for_a_crash_and_not_two(host: Host
     box = kept.one()
     assert (box.header.fall, last_of(box)) == ("crashed", ("event_intercept", ""))
     assert box.frames[-1].name == "tool_call"
+
+
+@pytest.mark.parametrize("form", ["types", "full"])
+def test_words_that_the_extension_chooses_are_short_and_no_secrets(host: Host, keep: Keeper, form: str):
+    kept = keep(black_box=form)
+    code = f"""
+send(type="hello", name="a", version={"9" * 50_000!r})
+send(type="register_tool", name="a", description="", schema={{"type": "object"}})
+send(type="ready")
+send(type="{TOKEN}", id="{TOKEN}")
+send(type="{"long" * 20}", id="{"9" * 65}")
+for frame in frames(): os.kill(os.getpid(), signal.SIGSEGV)
+"""
+    host.write("a", code)
+    host.start()
+    host.call("a")
+    box = kept.one()
+    assert box.header.version == "…"
+    assert [(frame.kind, frame.id) for frame in box.frames if frame.kind == "…"] == [("…", "…"), ("…", "…")]
+    assert TOKEN not in "".join(f"{frame}" for frame in box.frames)
 
 
 def test_a_bad_verdict_leaves_one(host: Host, keep: Keeper):
@@ -246,5 +267,6 @@ def test_what_one_run_writes_is_bounded(tmp_path: Path, monkeypatch: pytest.Monk
     for number in range(100):
         requests = SimpleNamespace(black_box=[(float(number), True, b"{}")])
         worker = SimpleNamespace(requests=requests, started_at=0.0, channel=SimpleNamespace(frames_in=number))
-        boxes.fell(SimpleNamespace(name=f"e{number}"), worker, Fall("crashed", ""))  # type: ignore[arg-type]
+        extension = SimpleNamespace(name=f"e{number}", found=None)
+        boxes.fell(extension, worker, Fall("crashed", ""))  # type: ignore[arg-type]
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) == 16 * 2**20

@@ -105,7 +105,8 @@ def test_files_that_cannot_be_played_are_named(zot: Zot, shouter: Path):
     assert "cannot be read" in zot.run("ext", "replay", zot.folder, shouter).stderr
     unnamed = zot.run("ext", "replay", box)
     assert unnamed.status == 2
-    assert f"shouter is not installed; name its folder: zot ext replay {box} {shouter}" in unnamed.stderr
+    asked = f"shouter is not installed; name its folder, if you trust it: zot ext replay {box} {shouter}"
+    assert asked in unnamed.stderr
     assert zot.run("ext", "replay", box, "nothing-of-that-name").status == 2
 
 
@@ -127,3 +128,14 @@ def test_ctrl_c_ends_it_and_the_extension(zot: Zot, shouter: Path):
         running.signal(signal.SIGINT)
         ended = running.finish()
     assert (ended.status, ended.leftovers) == (130, [])
+
+
+@pytest.mark.parametrize("name", ["shouter", "./shouter", "..", "~"])
+def test_a_black_box_of_somebody_else_starts_no_program_that_is_here(zot: Zot, shouter: Path, name: str):
+    (box,) = run(zot, shouter)
+    shouter.rename(zot.cwd / "shouter")
+    made = zot.folder / "of-somebody-else.jsonl"
+    made.write_bytes(box.read_bytes().replace(b'"extension":"shouter"', b'"extension":"%s"' % name.encode()))
+    refused = zot.run("ext", "replay", made)
+    assert (refused.status, refused.stdout) == (2, b"")
+    assert f"{name} is not installed" in refused.stderr

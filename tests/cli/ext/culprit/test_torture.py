@@ -77,6 +77,9 @@ def test_the_faults_that_did_not_hold_are_named_and_count(zot: Zot, tmp_path: Pa
     assert (last["held"], last["applicable"], last["faults"]) == (held, applicable, len(FAULTS))
     assert last["score"] == held * 1000 // applicable / 10
     assert last["asked"] == "tool count"
+    boxes = {row["fault"]: row["box"] for row in rows if row["box"] is not None}
+    assert boxes.keys() == {name for name, outcome in outcomes.items() if outcome == "did not hold"}
+    assert zot.run("ext", "replay", boxes["arguments-that-are-no-object"], child).status == 1
     shown = zot.run("ext", "torture", child, "--min", f"{last['score'] - 5}")
     assert shown.status == 0
     assert "it ended after empty lines (exit 1" in shown.stdout.decode()
