@@ -143,7 +143,7 @@ class Player:
     def _keep(self, data: bytes) -> None:
         """Records bytes that go past the session, whole or not."""
         self.process.note_said(data)
-        self.process.requests.black_box.add_long(self._harness.loop.clock(), True, data)
+        self.process.requests.black_box.add(self._harness.loop.clock(), True, data)
 
     def ask(self, text: str | None = None, *, run: RunSession | None = None) -> Question:
         """Sends a new question."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from supervisor.accounting.fall import Fall
     from supervisor.discovery.found_extension import FoundExtension
-    from supervisor.extension.connection.black_box import Entry
+    from supervisor.extension.connection.black_box import KeptFrame
     from supervisor.extension.worker import Worker
     from supervisor.home.config import Config
     from wire.traces.black_box import Form
@@ -73,17 +73,18 @@ def _is_masked(frame: BoxFrame) -> bool:
     return MASK in (frame.text or "") or (frame.text is None and frame.base64 is None)
 
 
-def _frames(entries: Iterable[Entry], to_wall: float, masking: Masking, form: Form) -> Iterator[BoxFrame]:
-    for at, is_sent, data, *length in entries:
-        parts = bodies(data)
+def _frames(entries: Iterable[KeptFrame], to_wall: float, masking: Masking, form: Form) -> Iterator[BoxFrame]:
+    for entry in entries:
+        parts = bodies(entry.data)
+        is_part = entry.size > len(entry.data)
         for body in parts:
-            size = length[0] if length and body is parts[-1] else len(body)
-            is_cut = size > len(body)
-            head = read_head(body, is_sent=is_sent)
+            is_cut = is_part and body is parts[-1]
+            size = entry.size if is_cut else len(body)
+            head = read_head(body, is_sent=entry.is_sent)
             kind, number, name = (_plain_word(masking, word) for word in head[:3])
             text, encoded = (None, None) if form == "types" else _contents(body, masking, is_cut=is_cut)
             yield BoxFrame(
-                time=round(at + to_wall, 6), side="host" if is_sent else "extension", kind=kind, id=number,
+                time=round(entry.at + to_wall, 6), side="host" if entry.is_sent else "extension", kind=kind, id=number,
                 name=name, size=size, is_cut=is_cut, text=text, base64=encoded,
             )  # fmt: skip
 

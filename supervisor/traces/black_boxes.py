@@ -55,7 +55,8 @@ class _Kept(NamedTuple):
     paths: tuple[Path, ...] = ()
     last: int = 0
     """The number of the last file."""
-    moment: tuple[float, float, int] = (0.0, 0.0, 0)
+    moment: tuple[float, object] = (0.0, None)
+    """The start of the worker, and its last frame."""
 
 
 class BlackBoxes:
@@ -72,8 +73,8 @@ class BlackBoxes:
         box = worker.requests.black_box
         kept = self._kept.get(extension.name, _Kept())
         keeping = choose_keeping(fall, kept=len(kept.paths), is_empty=not box)
-        moment = (worker.started_at, box[-1][0] if box else 0.0, worker.channel.frames_in)
-        if keeping is Keeping.NONE or moment == kept.moment or self._left <= 0 or self._trace.is_lost:
+        moment = (worker.started_at, box[-1] if box else None)
+        if keeping is Keeping.NONE or _is_same(moment, kept.moment) or self._left <= 0 or self._trace.is_lost:
             return  # at the same moment: one crash is a fall of the process, and one of the guard in it
         now = self._clock()
         from supervisor.traces import black_box_file  # most runs see no fall
@@ -106,3 +107,7 @@ class BlackBoxes:
 
             self._masking = black_box_file.make_masking(self._config)
         return self._masking
+
+
+def _is_same(moment: tuple[float, object], other: tuple[float, object]) -> bool:
+    return moment[0] == other[0] and moment[1] is other[1]

@@ -71,7 +71,7 @@ class BoxFrame(msgspec.Struct, frozen=True, tag_field="type", tag="frame", kw_on
     """One frame."""
 
     time: float
-    """Seconds since the epoch: when the host read or wrote it."""
+    """Seconds since the epoch: when the host read or wrote it, at most a millisecond before it."""
     side: Literal["host", "extension"]
     """The side that sent it."""
     kind: str

@@ -131,10 +131,11 @@ class Channel:
             account.frames_in += 1
             self.frames_in += 1
             line = data[:-1]  # kept instead of `data`, whose block of memory was as large as the read
-            if size <= SHORT:
-                self._black_box.append((now, False, line))
+            box = self._black_box
+            if now < box.due and size <= SHORT:
+                box.append(line)
             else:
-                self._black_box.add_long(now, False, line)
+                box.add(now, False, line)
             try:
                 messages, reply = session.receive(line, now)
             except Exception as error:

@@ -187,10 +187,11 @@ class PendingRequests:
         account = self.account
         account.frames_out += 1
         account.bytes_out += (size := len(frame))
-        if size <= SHORT:
-            self.black_box.append((pending.asked_at, True, frame))
+        box = self.black_box
+        if pending.asked_at < box.due and size <= SHORT:
+            box.append(frame)
         else:
-            self.black_box.add_long(pending.asked_at, True, frame)
+            box.add(pending.asked_at, True, frame)
         return pending
 
     def wait(self, pending: Pending, timeout_s: float) -> None:
@@ -344,9 +345,10 @@ class PendingRequests:
         if self.stdin is None or not self.stdin.send(frame):
             return False
         self.account.frames_out += 1
-        self.account.bytes_out += (size := len(frame))
-        if size <= SHORT:
-            self.black_box.append((self._clock(), True, frame))
+        self.account.bytes_out += len(frame)
+        box, now = self.black_box, self._clock()
+        if now < box.due and len(frame) <= SHORT:
+            box.append(frame)
         else:
-            self.black_box.add_long(self._clock(), True, frame)
+            box.add(now, True, frame)
         return True
