@@ -260,6 +260,9 @@ class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="mark"):
     """One line: an error, a reason, an exit."""
 
 
+TRACE_FORMAT = 1
+
+
 class Trace(msgspec.Struct, frozen=True, tag_field="type", tag="trace", kw_only=True):
     """The first line of the trace of a run, `$ZOT_HOME/runs/ID.jsonl`. Marks follow as they happen; their `detail` has
     no text of an extension, and `name` the kind of a fall, such as `crashed`. The last two lines are a `run` and a
@@ -282,7 +285,7 @@ class Trace(msgspec.Struct, frozen=True, tag_field="type", tag="trace", kw_only=
     model: str = ""
     folder: str = ""
     """The folder of a batch."""
-    format: int = 1
+    format: int = TRACE_FORMAT
     """The version of this format."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,6 +44,8 @@ def open_trace(options: Options, engine: Engine, version: str, say: Callable[[st
             session=engine.session.id, provider=engine.provider_name, model=engine.model,
         )  # fmt: skip
     trace = TraceFile(options.home, options.config.runs.keep, say, header, path)
+    if path is not None and options.keeper is not None:
+        trace.where = f"task {options.keeper.task}, process {os.getpid()}"
     trace.begin()
     boxes = BlackBoxes(trace, options.config, version, engine.supervisor.loop.clock)
     engine.supervisor.on_fall += [trace.fell, boxes.fell]

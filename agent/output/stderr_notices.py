@@ -80,9 +80,9 @@ class StderrNotices:
         """Writes the kept lines. With `go_on`, later ones are kept, too."""
         gathered, self._gathered = self._gathered or {}, None
         for trouble, told in gathered.items():
-            names = [name for name, _ in told]
+            names = list(dict.fromkeys(name for name, _ in told))
             if len(names) == 1:
-                self.say(line_about(names[0], "failed", told[0][1]))
+                self.say(line_about(names[0], "failed", told[-1][1]))
             else:
                 self.say(f"zot: extensions {join_names(names)}: {trouble}")
         self._gathered = {} if go_on else None

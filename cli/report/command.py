@@ -77,13 +77,16 @@ def make_report(
 def _trace_of(word: str) -> str:
     """The path of the trace of the run that `word` names; `word` itself if it looks like no id. Raises
     `InputError`."""
+    from supervisor.home.safe_files import open_regular
     from supervisor.home.zot_home import zot_home
     from supervisor.traces.trace_reader import LAST, NoSuchRunError, find_trace
 
     if word != LAST and not word.replace("-", "").isdecimal():
         return word
     try:
-        return str(find_trace(zot_home(), word))
+        path = find_trace(zot_home(), word)
+        os.close(open_regular(path))  # not the pipe or device of a stranger
+        return str(path)
     except NoSuchRunError as error:
         raise InputError(f"{error}, and there is no such file") from None
 

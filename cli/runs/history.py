@@ -120,5 +120,7 @@ def _print_falls(falls: Iterable[Fallen]) -> None:
 
 def _cells(fallen: Fallen) -> tuple[str, ...]:
     run, fall, files = fallen
-    box = next((terminal_text(file.path) for file in files if file.kind == BLACK_BOX), NOTHING)
+    box = next(
+        (file.path.name.removesuffix(BLACK_BOX).rpartition(".")[2] for file in files if file.kind == BLACK_BOX), NOTHING
+    )
     return when(fall.time), run, kind(fall), terminal_text(cause(fall), 100), box

@@ -34,6 +34,9 @@ USE = ("extension", "state", "restarts", "exits", "CPU", "memory", "calls", "err
 """Headings of the table of use; memory is the peak, and 99 % the time within which 99 % of the answers came."""
 Table = list[tuple[str, ...]]
 
+WHOLE = "\0"
+"""Begins a line that is not cut to the width of the terminal."""
+
 
 def show_run(word: str, *, as_json: bool) -> int:
     """Prints the run that `word` names; returns the exit status. Raises `NoSuchRunError`, `TraceError`, `OSError`."""
@@ -45,7 +48,8 @@ def show_run(word: str, *, as_json: bool) -> int:
         return 0
     width = table_width()
     for line in _lines(run, time.time(), bold=wants_style()):
-        sys.stdout.write((line if line.startswith("\x1b") else cut_line(line, width)) + "\n")
+        is_whole = line.startswith(("\x1b", WHOLE))  # a file or a command is to be copied
+        sys.stdout.write((line.replace(WHOLE, "", 1) if is_whole else cut_line(line, width)) + "\n")
     return 0
 
 
@@ -81,7 +85,8 @@ def _lines(run: RunTrace, now: float, *, bold: bool) -> Iterator[str]:
         if table:
             yield ""
             yield f"\x1b[1m{title}\x1b[0m" if bold else title
-            yield from (f"  {line.rstrip()}" for line in align_columns(table, right))
+            mark = WHOLE if title == "Files" else ""
+            yield from (f"{mark}  {line.rstrip()}" for line in align_columns(table, right))
 
 
 def _facts(run: RunTrace, now: float) -> Iterator[tuple[str, str]]:

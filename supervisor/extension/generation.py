@@ -141,7 +141,7 @@ class Generation:
         if self.found.is_hosted:
             self._start(self.slots[0])  # its host has its log and its data
             return
-        words = ("starting", self.name, self.manifest.version, f"in process {os.getpid()}")
+        words = ("starting", self.name, self.manifest.version, f"for the run of process {os.getpid()}")
         self.log.add(" ".join(filter(None, words)))
         if self.log.error is not None and not self.log.lacks_descriptors:
             self.notices.log_failed(self.log.error)

@@ -7,6 +7,7 @@ of a file that cannot be written; it goes on.
 from __future__ import annotations
 
 from enum import Enum
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from supervisor.cleanup.host_record import unlink
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 KEPT = 3
 """Maximum number of black boxes of one extension and run. Later falls replace the last one."""
 RUN_LIMIT = 16 * 2**20
-"""Maximum number of bytes that one run writes to black boxes, replaced ones included."""
+"""Maximum number of bytes that one run writes to black boxes within an hour, replaced ones included."""
+HOUR_S = 3600.0
 
 
 class Keeping(Enum):
@@ -65,7 +67,9 @@ class BlackBoxes:
     def __init__(self, trace: TraceFile, config: Config, version: str, clock: Callable[[], float]) -> None:
         self._trace, self._config, self._version, self._clock = trace, config, version, clock
         self._kept: dict[str, _Kept] = {}
-        self._left = RUN_LIMIT
+        self._left, self._counted_at = float(RUN_LIMIT), clock()
+        """The bytes that may be written, and since when they grow again."""
+        self._is_full = False
         self._masking: Masking | None = None
 
     def fell(self, extension: Extension, worker: Worker, fall: Fall) -> None:
@@ -74,9 +78,11 @@ class BlackBoxes:
         kept = self._kept.get(extension.name, _Kept())
         keeping = choose_keeping(fall, kept=len(kept.paths), is_empty=not box)
         moment = (worker.started_at, box[-1] if box else None)
-        if keeping is Keeping.NONE or _is_same(moment, kept.moment) or self._left <= 0 or self._trace.is_lost:
+        if keeping is Keeping.NONE or _is_same(moment, kept.moment) or self._trace.is_lost:
             return  # at the same moment: one crash is a fall of the process, and one of the guard in it
         now = self._clock()
+        if not self._has_room(now):
+            return
         from supervisor.traces import black_box_file  # most runs see no fall
 
         text = black_box_file.make_box(
@@ -87,7 +93,7 @@ class BlackBoxes:
         try:
             written = black_box_file.write_box(self._trace.path, extension.name, text, kept.last + 1)
         except OSError as error:
-            self._left = 0
+            self._left, self._counted_at = 0.0, inf
             place = error.filename or self._trace.path.parent
             self._trace.say(f"no black box of {extension.name}: {place}: {error.strerror}; the run goes on")
             return
@@ -100,6 +106,16 @@ class BlackBoxes:
             paths = paths[:-1]
         self._kept[extension.name] = _Kept((*paths, path), number, moment)
         self._trace.link(extension.name, path)
+
+    def _has_room(self, now: float) -> bool:
+        """Whether another black box may be written now. Says once for each time that none may."""
+        grown = max(0.0, now - self._counted_at) * RUN_LIMIT / HOUR_S
+        self._left = min(RUN_LIMIT, self._left + grown)
+        self._counted_at = max(now, self._counted_at)
+        was_full, self._is_full = self._is_full, self._left <= 0
+        if self._is_full and not was_full and self._counted_at != inf:
+            self._trace.say(f"no black boxes for some minutes: {RUN_LIMIT >> 20} MiB of them were written in an hour")
+        return not self._is_full
 
     def _make_masking(self) -> Masking:
         if self._masking is None:

@@ -84,6 +84,8 @@ class TraceFile:
         self._keep, self.say, self._header = keep, say, header
         self.figures: Callable[[], stats.Stats] | None = None
         """Returns the figures at its end; None for a batch, whose runs have their own extensions."""
+        self.where = ""
+        """In a batch: the task and the process of this run, for its marks."""
         self.skipped: Callable[[], Iterable[SkippedExtension]] = tuple
         """Returns the extensions that were found and not started."""
         self._fd = -1
@@ -113,6 +115,7 @@ class TraceFile:
         if fall.kind != "leak":  # it goes on
             self._last_falls[extension.name] = cause
         lost = f"{cause}; {counted(fall.pending, 'request')} lost" if fall.pending else cause
+        lost += self.where and f" ({self.where})"
         self._mark(MARKS[fall.kind], extension.name, name=fall.kind, detail=lost, is_urgent=True)
 
     def noticed(self, extension: Extension, kind: NoticeKind, _message: str) -> None:

@@ -159,6 +159,8 @@ def parse_trace(path: Path, text: bytes, beside: Sequence[BesideFile] = ()) -> R
     header = _decode(lines[0], path, 1)
     if not isinstance(header, stats.Trace):
         raise TraceError(f"{path}:1: not the first line of a trace")
+    if header.format != stats.TRACE_FORMAT:
+        raise TraceError(f"{path}:1: format {header.format}; this zot reads format {stats.TRACE_FORMAT}")
     marks: list[stats.Mark] = []
     run: stats.Run | None = None
     last: stats.Stats | None = None

@@ -62,7 +62,7 @@ def read_command(words: Sequence[str]) -> ReplayedCommand:
     wants_events = "--json" in given
     if not wants_events and not any(name in given for name in TEXT_FLAGS):
         raise _unusable(f"the command is no run with -p or --json; {EXAMPLE}")
-    if not os.path.exists(recording):
+    if not os.path.isfile(recording):
         raise _unusable(f"the recording {recording} does not exist; make it: zot -p --record {recording} PROMPT")
     end = flags.index("--") if "--" in flags else len(flags)
     kept = [word for word in flags[:end] if word not in TEXT_FLAGS] + flags[end:]

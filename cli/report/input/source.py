@@ -88,6 +88,8 @@ def _read(files: Sequence[tuple[str, IO[bytes]]], path: Path) -> RecordedRun:
         except InputError as error:
             if is_last:
                 notes.append(_note_cut_line(line, number, error))
+            elif isinstance(reader, StatsReader) and reader.is_trace:
+                notes.append(f"Line {number} cannot be read ({error}) and is skipped.")
             elif unread is None:
                 unread = f"{shown}:{number}: {error}"
                 continue

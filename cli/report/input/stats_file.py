@@ -104,6 +104,10 @@ class StatsReader:
         """Line number and text of the last full sample, and of the changes since."""
 
     @property
+    def is_trace(self) -> bool:
+        return self._trace is not None
+
+    @property
     def has_anything(self) -> bool:
         return bool(self._use.times or self._marks or self._run or self._trace)
 

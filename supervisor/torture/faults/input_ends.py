@@ -70,7 +70,7 @@ def eof_in_call(trial: Trial) -> Steps:
 @INPUT_ENDS.add(
     "half-frame-then-eof",
     "half of a call, then end of input",
-    "It drops the half and ends by itself, without a crash; with length headers, whose readers wait, at SIGTERM.",
+    "It drops the half and ends by itself; with length headers, whose readers wait, at SIGTERM.",
 )
 def half_frame_then_eof(trial: Trial) -> Steps:
     trial.needs_answers()

@@ -261,12 +261,23 @@ def test_keeping(kind: Any, pending: int):
 
 
 def test_what_one_run_writes_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    trace = SimpleNamespace(id="x", path=tmp_path / "20261128-191102-1.jsonl", is_lost=False, link=lambda *_: None)
-    boxes = Boxes(trace, Config(), "1", lambda: 0.0)  # type: ignore[arg-type]
+    said: list[str] = []
+    now = [0.0]
+    path = tmp_path / "20261128-191102-1.jsonl"
+    trace = SimpleNamespace(id="x", path=path, is_lost=False, link=lambda *_: None, say=said.append)
+    boxes = Boxes(trace, Config(), "1", lambda: now[0])  # type: ignore[arg-type]
     monkeypatch.setattr(black_box_file, "make_box", lambda *_, **__: b"x" * 2**20)
-    for number in range(100):
+
+    def fall(number: int) -> None:
         requests = SimpleNamespace(black_box=[(float(number), True, b"{}")])
         worker = SimpleNamespace(requests=requests, started_at=0.0, channel=SimpleNamespace(frames_in=number))
         extension = SimpleNamespace(name=f"e{number}", found=None)
         boxes.fell(extension, worker, Fall("crashed", ""))  # type: ignore[arg-type]
+
+    for number in range(100):
+        fall(number)
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) == 16 * 2**20
+    assert said == ["no black boxes for some minutes: 16 MiB of them were written in an hour"]
+    now[0] = 3600.0 / 16
+    fall(200)
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) == 17 * 2**20
