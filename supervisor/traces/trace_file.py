@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from supervisor.profile.stall_profiles import StallProfiles
 
 SWEEPERS = 8
-"""One run of so many, by its pid, looks whether old traces are to be removed."""
+"""One run of so many, by the millisecond of its start, looks whether old traces are to be removed."""
 MARKS_LIMIT = 1000
 """Maximum number of marks of one run. Later falls are in the figures at its end only."""
 MARKS = {
@@ -162,7 +162,7 @@ class TraceFile:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-        if self._header is not None and not self._has_failed and self._pid % SWEEPERS == 0:
+        if self._header is not None and not self._has_failed and int(self.began_at * 1000) % SWEEPERS == 0:
             sweep(self.path.parent, self._keep)
 
     def _without_texts(self, figures: stats.Stats) -> stats.Stats:
@@ -197,6 +197,7 @@ class TraceFile:
         except FileNotFoundError:
             private_folder(self.path.parent)
             fd = os.open(self.path, flags, 0o600)
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        if self._header is not None:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return fd
