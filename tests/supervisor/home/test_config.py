@@ -160,7 +160,7 @@ def test_rules_for_events(tmp_path: Path) -> None:
                 "https://token@a",
                 "http://[::1",
                 "http://a:port/",
-            )  # fmt: skip
+            )
         ),
     ],
 )
