@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Annotated
 
 import typer
 
 from cli.choices import Preferred
 from cli.help.completion import hosts, live_extensions
+
+
+def finite(value: float | None) -> float | None:
+    """The value of an option that is a number; nan and inf are none. Raises `typer.BadParameter`."""
+    if value is not None and not isfinite(value):
+        raise typer.BadParameter(f"{value} is not a number.")
+    return value
+
 
 HostOption = Annotated[
     int | None,

@@ -132,9 +132,13 @@ def bisect(request: BisectRequest, processes: TrialProcesses, viewer: BisectView
     with_all = trials.run(None)
     names = trials.names
     if with_all.verdict is not Verdict.BAD:
+        trials.check_begun()
+    if with_all.verdict is not Verdict.BAD:
         finding = Finding.NEVER_BAD if with_all.verdict is Verdict.GOOD else Finding.UNRESOLVED
         return Bisection(finding, names, (), tuple(trials.done))
-    if trials.run(()).verdict is Verdict.BAD:
+    # Once more, since all depends on it: a busy moment of the machine must not end the search.
+    if trials.run(()).verdict is Verdict.BAD and trials.run(()).verdict is Verdict.BAD:
+        trials.check_begun()
         return Bisection(Finding.ALWAYS_BAD, names, (), tuple(trials.done))
     try:
         culprits = Search(names, lambda kept: trials.run(kept).verdict).find()
@@ -148,6 +152,8 @@ class _Trials:
 
     def __init__(self, request: BisectRequest, processes: TrialProcesses, viewer: BisectViewer) -> None:
         self.names: Names = ()
+        self._refusal = ""
+        """Why the last run has not begun, as with an extension that cannot be loaded; empty if it has."""
         self.done: list[TrialRecord] = []
         self._request = request
         self._processes = processes
@@ -161,6 +167,8 @@ class _Trials:
     def run(self, kept: Names | None) -> TrialRecord:
         """Runs one trial with these extensions; None: with all, which are not yet known."""
         outcomes = [self._one(kept) for _ in range(self._request.repeat)]
+        has_begun = outcomes[0].status != Status.REQUIRED_EXTENSION.value
+        self._refusal = "" if has_begun else str(outcomes[0].result.get("reason", ""))
         if kept is None:
             self._learn(outcomes)
         elif not kept:
@@ -180,6 +188,11 @@ class _Trials:
         self.done.append(record)
         self._viewer.ended(record, len(self.names))
         return record
+
+    def check_begun(self) -> None:
+        """Raises `BisectError` if the last run has not begun."""
+        if self._refusal:
+            raise BisectError(f"the run ends before its first request: {self._refusal}")
 
     def _one(self, kept: Names | None) -> RunOutcome:
         request, check = self._request, self._request.check

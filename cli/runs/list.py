@@ -12,6 +12,7 @@ from cli.logs.timed_lines import since_ms
 from cli.runs.cells import cost, fallen, falls_by_extension, record, took, when
 from cli.terminal import complain, say, table_width, terminal_text
 from supervisor.home.zot_home import zot_home
+from supervisor.traces.places import TIME_LENGTH, new_id
 from supervisor.traces.trace_reader import read_traces
 
 if TYPE_CHECKING:
@@ -56,8 +57,9 @@ def since_runs(since: str | None, command: str) -> Iterator[RunTrace]:
 
 
 def _since(runs: Iterator[RunTrace], earliest: float | None) -> Iterator[RunTrace]:
+    first = "" if earliest is None else new_id(earliest, 0)[:TIME_LENGTH]
     for run in runs:
-        if earliest is not None and run.header.time < earliest:
+        if run.id[:TIME_LENGTH] < first:
             return
         yield run
 

@@ -18,6 +18,8 @@ FOLDER = "runs"
 TRACE = ".jsonl"
 BLACK_BOX = ".box.jsonl"
 PROFILE = ".profile.json"
+TIME_LENGTH = 15
+"""Number of characters of an id that are its time: ids sort by them."""
 ID = re.compile(r"\d{8}-\d{6}-\d{1,10}(?:-\d{1,3})?")
 """The id of a run."""
 _FILE = re.compile(rf"(?P<id>{ID.pattern})(?:\.(?P<extension>.+)\.(?P<number>\d{{1,3}}))?(?P<kind>\.[a-z.]+)")

@@ -197,21 +197,3 @@ class TraceFile:
         with suppress(OSError):  # a file system without locks
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return fd
-
-
-def is_being_written(path: Path) -> bool:
-    """Whether a process has this trace open: its run goes on. The kernel unlocks the file of a process that ends, even
-    by SIGKILL. False on a file system without locks, and for a file that cannot be opened."""
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(fd)
-    return False

@@ -17,7 +17,7 @@ import msgspec
 from supervisor.accounting.fall import FallKind
 from supervisor.home.safe_files import read_file
 from supervisor.traces.places import BLACK_BOX, ID, PROFILE, TRACE, extension_of, id_of, runs_folder
-from supervisor.traces.trace_file import is_being_written
+from supervisor.traces.sweep import is_being_written
 from wire import stats
 from wire.exit_codes import Status
 from wire.lenient_json import UNREADABLE, reason
@@ -226,6 +226,8 @@ def _read(path: Path, names: Sequence[str]) -> RunTrace:
     trace = parse_trace(path, read_file(path, LIMIT), files)
     if trace is None:
         raise TraceError(f"{path}:1: it is empty: the run was killed when it began, or its disk is full")
+    if trace.header.id != id_:
+        raise TraceError(f"{path}:1: it is the trace of another run")
     return trace
 
 

@@ -107,6 +107,11 @@ def select_extensions(targets: Sequence[str], project: Path, home: Path) -> _Sel
     return chosen
 
 
+def is_installed(name: str) -> bool:
+    """Whether an extension of this name is installed, for this user or for the project in the current folder."""
+    return any(name in each.names for each in installed_extensions(ExtensionFolders(Path.cwd(), zot_home())))
+
+
 def select_installed(name: str, home: Path) -> _Selection:
     """The extension of this name that is installed for this user. The name may come from a file of somebody else: it
     chooses no folder, and no extension of a project. Raises `UnableError` if there is none."""

@@ -23,6 +23,8 @@ from wire.suggestions import join_names
 from wire.text import counted, printable, valid_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from agent.bisect.bisect import Bisection, TrialRecord
     from agent.bisect.checks import Check
     from cli.ext.culprit.replayed_command import ReplayedCommand
@@ -65,7 +67,8 @@ def run_bisect(arguments: BisectArguments) -> int:
     if arguments.as_json:
         print_json(_as_json(found, check))
     else:
-        print("\n".join(printable(valid_text(line)) for line in _lines(found, check)))  # noqa: T201
+        lines = (printable(valid_text(line.replace("\n", " "))) for line in _lines(found, check))
+        print("\n".join(lines))  # noqa: T201
     return 0 if found.finding is Finding.FOUND else Status.ERROR.exit_code
 
 
@@ -107,12 +110,11 @@ def _check(arguments: BisectArguments, command: ReplayedCommand) -> Check:
 
 def _lines(found: Bisection, check: Check) -> list[str]:
     runs, decisive = counted(found.runs, "run"), found.decisive
-    count = counted(len(found.extensions), "extension")
     if found.finding is Finding.FOUND:
         lines = _found(found, check)
     elif found.finding is Finding.NEVER_BAD:
         lines = [
-            f"The run is good with all {count}: {decisive.why}.",
+            f"The run is good with {_all(found)}: {decisive.why}.",
             "Give a check that fails, or a recording of a bad run. For a fault that comes and goes: --repeat.",
         ]
     elif found.finding is Finding.ALWAYS_BAD:
@@ -124,7 +126,7 @@ def _lines(found: Bisection, check: Check) -> list[str]:
         lines = ["Not found: the same extensions are bad in one run and good in the next."]
     else:
         lines = [
-            f"Unresolved: the run with all {count} is neither good nor bad: {decisive.why}.",
+            f"Unresolved: the run with {_all(found)} is neither good nor bad: {decisive.why}.",
             "Raise --timeout if it was ended, record it anew if the recording is too short, or take another check.",
         ]
     if (flaky := found.flaky) is not None:
@@ -148,11 +150,29 @@ def _found(found: Bisection, check: Check) -> list[str]:
     lines += [f"Notice: {line}" for line in decisive.complaints[:3] if line not in decisive.why]
     lines.append(f"{counted(found.runs, 'run')} with parts of {counted(len(found.extensions), 'extension')}.")
     lines.append("Next:")
-    advice = [(f"zot ext info {shlex.quote(name)}", "where it comes from") for name in names]
-    advice += [("zot ext test FOLDER", "whether it still does what its scripts say")]
-    advice += [(f"zot ext disable {shlex.quote(names[0])}", "run without it meanwhile")]
+    advice = list(_advice(names))
     width = max(len(words) for words, _ in advice)
     return [*lines, *(f"    {words:{width}}  {use}" for words, use in advice)]
+
+
+def _all(found: Bisection) -> str:
+    """All extensions of the run in words."""
+    return f"all {len(found.extensions)} extensions" if len(found.extensions) != 1 else "its extension"
+
+
+def _advice(names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Commands, each with its use. Only an installed extension can be asked about and disabled by its name."""
+    from cli.ext.author.doctor import is_installed
+
+    for name in names:
+        word = shlex.quote(name)
+        if is_installed(name):
+            yield f"zot ext info {word}", "where it comes from"
+            yield f"zot ext disable {word}", "run without it meanwhile"
+        else:
+            yield f"without the --ext of {word}", "run without it meanwhile"
+    yield "zot ext test FOLDER", "whether it still does what its scripts say"
+    yield "zot ext history NAME", "how often it fell in past runs"
 
 
 def _as_json(found: Bisection, check: Check) -> dict[str, Any]:

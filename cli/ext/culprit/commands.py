@@ -8,7 +8,7 @@ import typer
 
 from cli.help.completion import installed_extensions
 from cli.os_errors import exit_with
-from cli.parameters import HostOption, Json, Name
+from cli.parameters import HostOption, Json, Name, finite
 
 
 def register(app: typer.Typer) -> None:
@@ -45,11 +45,19 @@ def ext_bisect(
     ] = None,
     max_s: Annotated[
         float | None,
-        typer.Option("--max-s", metavar="N", min=0.01, help="Bad if the run takes longer than N seconds."),
+        typer.Option(
+            "--max-s", metavar="N", min=0.01, callback=finite, help="Bad if the run takes longer than N seconds."
+        ),
     ] = None,
     max_rss: Annotated[
         float | None,
-        typer.Option("--max-rss", metavar="N", min=0.1, help="Bad if an extension has had more than N MiB of memory."),
+        typer.Option(
+            "--max-rss",
+            metavar="N",
+            min=0.1,
+            callback=finite,
+            help="Bad if an extension has had more than N MiB of memory.",
+        ),
     ] = None,
     differs: Annotated[
         bool,
@@ -67,6 +75,7 @@ def ext_bisect(
         typer.Option(
             "--timeout",
             metavar="SECONDS",
+            callback=finite,
             min=0.1,
             max=86400,
             help="Let a run take SECONDS at most; deadlines of extensions are shortened to parts of it.",
@@ -147,7 +156,14 @@ def ext_replay(
     ] = None,
     wait: Annotated[
         float,
-        typer.Option("--wait", metavar="SECONDS", help="Wait up to SECONDS for each answer.", min=0.01, max=86400),
+        typer.Option(
+            "--wait",
+            metavar="SECONDS",
+            callback=finite,
+            help="Wait up to SECONDS for each answer.",
+            min=0.01,
+            max=86400,
+        ),
     ] = 10.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a line.")] = False,
 ) -> None:
@@ -186,12 +202,19 @@ def ext_torture(
     minutes: Annotated[
         float,
         typer.Option(
-            "--minutes", metavar="M", help="Repeat the faults in random order for M minutes.", min=0.0, max=100_000.0
+            "--minutes",
+            metavar="M",
+            callback=finite,
+            help="Repeat the faults in random order for M minutes.",
+            min=0.0,
+            max=100_000.0,
         ),
     ] = 0.0,
     least: Annotated[
         float,
-        typer.Option("--min", metavar="SCORE", help="Fail below this score, 0 to 100.", min=0.0, max=100.0),
+        typer.Option(
+            "--min", metavar="SCORE", callback=finite, help="Fail below this score, 0 to 100.", min=0.0, max=100.0
+        ),
     ] = 100.0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a JSON line for each fault, and a last one with the score.")

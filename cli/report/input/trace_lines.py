@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from cli.number_format import clock_text, duration_text
-from supervisor.traces.trace_file import is_being_written
+from supervisor.traces.sweep import is_being_written
 from supervisor.traces.trace_reader import FALLS, FILE, decide_outcome
 from wire.flags.batch import BATCH
 from wire.flags.flag_words import told_flags

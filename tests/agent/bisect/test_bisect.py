@@ -60,13 +60,19 @@ def test_one_and_a_pair_are_found():
     assert (found.culprits, found.decisive.why) == (("b", "g"), "in the answer: oops")
 
 
-def test_a_run_that_is_never_or_always_bad_is_told_after_one_or_two_runs():
+def test_a_run_that_is_never_or_always_bad_is_told_after_one_or_three_runs():
     never = bisected(MadeUpRuns(lambda _: "fine"))
     assert (never.finding, never.runs) == (Finding.NEVER_BAD, 1)
     always = bisected(MadeUpRuns(lambda _: "oops"))
-    assert (always.finding, always.runs) == (Finding.ALWAYS_BAD, 2)
+    assert (always.finding, always.runs) == (Finding.ALWAYS_BAD, 3)
     dry = bisected(MadeUpRuns(lambda _: "fine", ran_dry=True))
     assert (dry.finding, dry.runs) == (Finding.UNRESOLVED, 1)
+
+
+def test_one_bad_run_without_extensions_may_be_an_accident():
+    answers = iter(["oops", "oops"])
+    found = bisected(MadeUpRuns(lambda kept: next(answers, "oops" if "c" in kept else "")))
+    assert (found.culprits, found.flaky) == (("c",), ((), 1, 2))
 
 
 def test_later_trials_know_what_the_first_has_shown():

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.extension.lifecycle import WorkerState
+from supervisor.monitoring import stats_file
 from supervisor.monitoring.sampler import BUSY_S, IDLE_S, SHARE, YOUNG_S, next_interval
 from wire import stats
 
@@ -279,7 +280,10 @@ def test_the_time_of_the_last_sample_is_known(idle: Host):
     assert idle.supervisor.sampler.sampled_at >= first + 5.0
 
 
-def test_the_line_of_memory_goes_up_to_an_exit_and_falls_there(host: Host, tmp_path: Path):
+def test_the_line_of_memory_goes_up_to_an_exit_and_falls_there(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(stats_file, "SHARE", 1e9)  # no line is put off, however slow this machine is
     host.add("echo", restart={"backoff_s": [600, 600]})
     path = tmp_path / "run.stats"
     written = host.supervisor.write_stats("run", "1", "/", stats_file=path, metrics_file=None, on_error=pytest.fail)

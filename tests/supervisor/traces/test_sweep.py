@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import fcntl
 import os
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.home.config import Keep
+from supervisor.traces import sweep as sweeping
 from supervisor.traces.places import BLACK_BOX, PROFILE, TRACE, beside, extension_of, id_of, new_id
 from supervisor.traces.sweep import DAY_S, MARK, MB, KeptFile, choose_old, sweep
 
@@ -68,3 +70,38 @@ def test_the_names_say_what_a_file_is(tmp_path):
     assert {id_of(path.name) for path in (trace, box, profile)} == {"19700101-000000-4711"}
     assert (extension_of(box.name, BLACK_BOX), extension_of(profile.name, PROFILE)) == ("my.guard", "my.guard")
     assert (extension_of(box.name, PROFILE), extension_of(trace.name, BLACK_BOX), id_of("a.jsonl")) == ("", "", "")
+
+
+def test_the_trace_of_a_run_that_goes_on_stays(tmp_path):
+    trace = tmp_path / f"{new_id(0.0, 1)}{TRACE}"
+    trace.write_text("x")
+    os.utime(trace, (1.0, 1.0))
+    with trace.open() as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        sweep(tmp_path, Keep())
+        assert trace.exists()
+    (tmp_path / MARK).unlink()
+    sweep(tmp_path, Keep())
+    assert not trace.exists()
+
+
+def test_one_sweep_removes_a_bounded_number_the_oldest_first_and_the_next_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(sweeping, "MOST", 3)
+    names = [f"{new_id(float(number), 1)}{TRACE}" for number in range(5)]
+    for number, name in enumerate(names):
+        (tmp_path / name).write_text("x")
+        os.utime(tmp_path / name, (float(number), float(number)))
+    sweep(tmp_path, Keep())
+    assert sorted(path.name for path in tmp_path.iterdir()) == names[3:]
+    sweep(tmp_path, Keep())
+    assert [path.name for path in tmp_path.iterdir()] == [MARK]
+
+
+def test_a_mark_in_the_future_does_not_stop_the_sweep(tmp_path):
+    (tmp_path / MARK).touch()
+    os.utime(tmp_path / MARK, (4e9, 4e9))
+    trace = tmp_path / f"{new_id(0.0, 1)}{TRACE}"
+    trace.write_text("x")
+    os.utime(trace, (1.0, 1.0))
+    sweep(tmp_path, Keep())
+    assert not trace.exists()

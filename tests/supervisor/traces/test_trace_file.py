@@ -9,7 +9,8 @@ from supervisor.accounting.fall import Fall
 from supervisor.home.config import Keep
 from supervisor.traces import sweep as sweeping
 from supervisor.traces import trace_file as writing
-from supervisor.traces.trace_file import MARKS_LIMIT, TraceFile, is_being_written, trace_header
+from supervisor.traces.sweep import is_being_written
+from supervisor.traces.trace_file import MARKS_LIMIT, TraceFile, trace_header
 from tests.support.control_peer import extension_stats, host_stats
 from wire import stats
 

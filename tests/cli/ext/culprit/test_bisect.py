@@ -11,6 +11,7 @@ import pytest
 
 from agent.transcript import Message, Text
 from tests.support.copilot_place import CopilotPlace
+from tests.support.extension_folder import extension
 from tests.support.mcp_files import write_servers
 from tests.support.mcp_servers import server_argv
 from tests.support.replay_script import Script, ok
@@ -74,12 +75,12 @@ def test_a_check_that_never_fails_is_told_after_one_run(zot: Zot):
     assert outcome.text.endswith("\n1 run.\n")
 
 
-def test_a_check_that_always_fails_is_told_after_two_runs(zot: Zot):
+def test_a_check_that_always_fails_is_told_after_three_runs(zot: Zot):
     plant(zot, 2)
     outcome = bisect(zot, "--json", "--check", 'grep -q "something else"')
     told = json.loads(outcome.stdout)
-    assert (outcome.status, told["result"], told["culprits"], told["runs"]) == (1, "always_bad", [], 2)
-    assert [trial["extensions"] for trial in told["trials"]] == [["ext0", "ext1"], []]
+    assert (outcome.status, told["result"], told["culprits"], told["runs"]) == (1, "always_bad", [], 3)
+    assert [trial["extensions"] for trial in told["trials"]] == [["ext0", "ext1"], [], []]
 
 
 @pytest.mark.parametrize(
@@ -227,3 +228,17 @@ def test_cases_of_the_benchmark(tmp_path: Path, seed: int):
     solved = solve(tmp_path, seed)
     assert solved.named == solved.culprits, solved
     assert solved.runs <= (9 if len(solved.culprits) == 1 else 20)
+
+
+@pytest.mark.parametrize("flags", [["--max-s", "nan"], ["--max-rss", "nan"], ["--check-text", "x", "--timeout", "inf"]])
+def test_what_is_no_number_is_refused(zot: Zot, flags: list[str]):
+    zot.run("ext", "bisect", *flags, "--", "zot", "-p", "--replay", "x", "go").refusal()
+
+
+def test_an_extension_that_is_not_there_is_named(zot: Zot):
+    recording = Script(zot.cwd, prompt="go").answer("Done.").write(zot.folder / "run.jsonl")
+    good = extension(zot.folder, "echo")
+    run = ["zot", "-p", "--replay", recording, "--no-ext", "-e", good, "-e", zot.folder / "nosuch", "go"]
+    refused = zot.run("ext", "bisect", "--check-text", "x", "--", *run)
+    assert (refused.status, refused.stdout) == (2, b"")
+    assert "the run ends before its first request: extension nosuch was named with --ext, and cannot" in refused.stderr
