@@ -270,8 +270,9 @@ class Player:
         if not (is_alone() or (yield Wait(is_alone, LEFT_S))):
             raise self.failure(f"it ended and left {counted(len(left), 'process', 'processes')}")
 
-    def stops(self, *, exit_status: int | None = 0) -> Steps:
-        """The host asks it to stop, as a run does: it ends before SIGTERM would come, and leaves no process."""
+    def stops(self, *, exit_status: int | None = 0, may_leave: bool = False) -> Steps:
+        """The host asks it to stop, as a run does: it ends before SIGTERM would come, and leaves no process. With
+        `may_leave` the processes that it leaves are killed, as a run does."""
         if not self.is_running:
             raise self.failure(f"it ended by itself ({self.how_it_ended})")
         patience = self.process.patience
@@ -282,7 +283,7 @@ class Player:
             self.process.hint_to_stop()
         if self.is_running and not (yield Wait(lambda: not self.is_running, ask_s - patience.hint)):
             raise self.failure(f"it did not end within {ask_s:g} s of the request to stop")
-        yield from self.leaves_nothing()
+        yield from self.close() if may_leave else self.leaves_nothing()
         code = self.process.exit.code if self.process.exit else 0
         if exit_status is not None and code != exit_status:
             raise self.failure(f"it ended with {self.how_it_ended} after the request to stop")

@@ -84,7 +84,7 @@ def doubled_call(trial: Trial) -> Steps:
     player.write(asked.data * 2)
     yield from player.awaits([asked], "that was given twice")
     yield from player.works("after a call was given twice")
-    if player.count(asked) > 2:
+    if player.count(asked) > 2 and not trial.subject.answers_twice:
         raise NotHeldError("it answered a call that was given twice more than twice")
 
 

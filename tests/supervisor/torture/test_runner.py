@@ -111,7 +111,7 @@ for frame in frames():
     result(frame, "one")
     result(frame, "two")
 """
-    names = ("no-fault", "storm-of-calls", "empty-arguments", "stopped-in-call")
+    names = ("no-fault", "doubled-call", "storm-of-calls", "empty-arguments")
     first, *others = torment(written(f"{PRELUDE}{twice}"), *names).rows
     assert (first.fault.name, first.reason) == ("no-fault", "1 call got more than one answer")
     assert {row.outcome for row in others} == {Outcome.HELD}
@@ -128,7 +128,9 @@ for frame in frames(): result(frame, "one")
 os._exit(0)
 """
     monkeypatch.setattr(player, "LEFT_S", 0.2)
-    rows = torment(written(f"{PRELUDE}{leaves}"), "no-fault", "eof-after-ready", "host-gone", "storm-of-calls").rows
+    names = ("no-fault", "eof-after-ready", "storm-of-calls", "clock-set-back")
+    rows = torment(written(f"{PRELUDE}{leaves}"), *names).rows
     reasons = {row.fault.name: row.reason for row in rows}
     assert reasons.pop("storm-of-calls") == ""
+    assert reasons.pop("clock-set-back") == "it keeps no files in its data folder"
     assert set(reasons.values()) == {"it ended and left 1 process"}
