@@ -271,7 +271,7 @@ class Trace(msgspec.Struct, frozen=True, tag_field="type", tag="trace", kw_only=
     id: str
     """The name of its file: the start in UTC and the pid, `20261128-191102-4711`."""
     pid: int
-    """The process that runs it holds a shared lock on the file while it lives."""
+    """The process that runs it holds a lock on the file while it lives."""
     time: float
     """The start of the run, in seconds since the epoch."""
     kind: HostKind

@@ -133,7 +133,6 @@ def bisect(request: BisectRequest, processes: TrialProcesses, viewer: BisectView
     names = trials.names
     if with_all.verdict is not Verdict.BAD:
         trials.check_begun()
-    if with_all.verdict is not Verdict.BAD:
         finding = Finding.NEVER_BAD if with_all.verdict is Verdict.GOOD else Finding.UNRESOLVED
         return Bisection(finding, names, (), tuple(trials.done))
     # Once more, since all depends on it: a busy moment of the machine must not end the search.

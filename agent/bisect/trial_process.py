@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -92,6 +93,7 @@ class TrialProcesses:
         in_time = self._wait(process, most_s)
         process.kill()
         status = self._collect(process)
+        process.kill_group()
         lines = bytes(process.stdout + process.stderr).decode("utf-8", "replace").strip().splitlines()
         return CheckEnding(status.code if in_time else None, lines[-1].strip() if lines else "")
 
@@ -143,6 +145,11 @@ class _Process:
     def kill(self) -> None:
         """Kills the process and its group. Does nothing once it has ended."""
         self._child.kill_group(signal.SIGKILL)
+
+    def kill_group(self) -> None:
+        """Kills what the process has left in its group. While the group has a member, its number is no other's."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._child.pid, signal.SIGKILL)
 
     def _send(self, number: signal.Signals) -> None:
         if self.exit is None:

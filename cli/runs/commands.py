@@ -24,8 +24,8 @@ def ext_history(
     """Show how often an extension fell in past runs, when and why.
 
     The first line has its runs, starts, restarts and exits, and its falls by kind: crashes, hangs, limits, no verdicts.
-    A line for each fall follows, the newest first, with the black box that was kept of it. Of the runs of a batch only
-    falls are known.
+    A line for each fall follows, the newest first, with the number of its black box, see zot runs show. Of the runs of
+    a batch only falls are known.
 
     Exit status: 0 shown, 1 failed, 2 no run has had an extension of this name.
 

@@ -60,10 +60,12 @@ class EventRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if any("\0" in word for word in self.run or ()):
             raise ValueError("run has a NUL character")
         if self.post is not None and not re.fullmatch(_ADDRESS, self.post):
-            raise ValueError("post needs an address that begins with http:// or https://")
+            raise ValueError("post needs an address: http:// or https://, a host, no user and no password")
 
 
-_ADDRESS = r"(?i:https?)://[^\s/?#\x00-\x1f\x7f][^\s\x00-\x1f\x7f]*"
+_ADDRESS = (
+    r"(?i:https?)://(?:\[[0-9a-fA-F:.]+\]|[^\s/?#@:\[\]\x00-\x1f\x7f]+)(?::\d{1,5})?(?:[/?#][^\s\x00-\x1f\x7f]*)?"
+)
 
 
 class Config(msgspec.Struct, frozen=True, dict=True):

@@ -18,7 +18,7 @@ from wire.traces.black_box import BlackBox, BoxFrame, PendingCall
 from wire.traces.frame_heads import OTHER_WORD, bodies, read_head
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from supervisor.accounting.fall import Fall
@@ -59,9 +59,24 @@ def make_box(
     return black_box.encode(header, frames)
 
 
-def make_masking(config: Config) -> Masking:
-    """Masks the secrets of this process's environment."""
-    return Masking(value for name, value in os.environ.items() if is_secret(name, config, value))
+def make_masking(config: Config, found: FoundExtension | None = None) -> Masking:
+    """Masks the secrets of this process's environment, and those that the entry or manifest of this extension gives to
+    its process: variables, and the values of flags such as `--api-key=…`."""
+    given = [
+        *os.environ.items(),
+        *(() if found is None else (*found.set_env.items(), *_flags(found.manifest.args or ()))),
+    ]
+    return Masking(value for name, value in given if is_secret(name, config, value))
+
+
+def _flags(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The flags of a command as variables: `--api-key X` and `--api-key=X` are both `API_KEY` with the value X."""
+    for word, following in zip(words, (*words[1:], ""), strict=True):
+        if word.startswith("-"):
+            name, joined, value = word.lstrip("-").partition("=")
+            yield name.replace("-", "_").upper(), value if joined else following
+        else:
+            yield "", word
 
 
 def _plain_word(masking: Masking, word: str) -> str:
@@ -75,7 +90,7 @@ def _is_masked(frame: BoxFrame) -> bool:
 
 def _frames(entries: Iterable[KeptFrame], to_wall: float, masking: Masking, form: Form) -> Iterator[BoxFrame]:
     for entry in entries:
-        parts = bodies(entry.data)
+        parts = bodies(entry.data) if entry.is_sent else [entry.data]  # the extension's output is cut already
         is_part = entry.size > len(entry.data)
         for body in parts:
             is_cut = is_part and body is parts[-1]
@@ -95,7 +110,7 @@ def _contents(body: bytes, masking: Masking, *, is_cut: bool) -> tuple[str | Non
     if masked is None:
         return None, None
     if is_cut:
-        masked = masked[:-CUT_OFF]
+        masked = masked[: -max(CUT_OFF, masking.longest)]
     try:
         masked.encode()
     except UnicodeEncodeError:

@@ -70,7 +70,7 @@ class BlackBoxes:
         self._left, self._counted_at = float(RUN_LIMIT), clock()
         """The bytes that may be written, and since when they grow again."""
         self._is_full = False
-        self._masking: Masking | None = None
+        self._maskings: dict[str, Masking] = {}
 
     def fell(self, extension: Extension, worker: Worker, fall: Fall) -> None:
         """Takes each fall of an extension."""
@@ -87,7 +87,7 @@ class BlackBoxes:
 
         text = black_box_file.make_box(
             extension.found, worker, fall, run=self._trace.id, version=self._version, now=now,
-            masking=self._make_masking(), form=self._config.black_box,
+            masking=self._masking_of(extension), form=self._config.black_box,
         )  # fmt: skip
         self._left -= len(text)
         try:
@@ -117,12 +117,12 @@ class BlackBoxes:
             self._trace.say(f"no black boxes for some minutes: {RUN_LIMIT >> 20} MiB of them were written in an hour")
         return not self._is_full
 
-    def _make_masking(self) -> Masking:
-        if self._masking is None:
+    def _masking_of(self, extension: Extension) -> Masking:
+        if extension.name not in self._maskings:
             from supervisor.traces import black_box_file
 
-            self._masking = black_box_file.make_masking(self._config)
-        return self._masking
+            self._maskings[extension.name] = black_box_file.make_masking(self._config, extension.found)
+        return self._maskings[extension.name]
 
 
 def _is_same(moment: tuple[float, object], other: tuple[float, object]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ SECRET = frozenset({"api_key", "system_prompt", "append_system_prompt"})
 LENGTH = 300
 """Maximum number of characters of a value."""
 LEFT_OUT = "…"
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
 
 
 def kept_flags(fields: Iterable[str], values: Any, defaults: Any) -> dict[str, Any]:
@@ -33,14 +35,12 @@ def _kept(name: str, value: Any) -> Any:
     text = str(value).encode("utf-8", "replace").decode()
     if name in SECRET or text.lstrip().startswith("{"):
         return LEFT_OUT
-    if "://" in text:
-        text = without_credentials(text)
+    text = _ADDRESS.sub(lambda found: without_credentials(found[0]), text)
     return text if len(text) <= LENGTH else text[: LENGTH - 1] + LEFT_OUT
 
 
 def without_credentials(url: str) -> str:
-    """An address without the user's name, password, query and fragment, any of which may be a secret."""
+    """An address without the user's name, password, query and fragment, any of which may be a secret. A password may
+    have any character, so all before the last @ is left out."""
     scheme, _, rest = url.partition("://")
-    place = rest.partition("#")[0].partition("?")[0]
-    host, slash, path = place.partition("/")
-    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+    return f"{scheme}://{rest.rpartition('@')[2].partition('#')[0].partition('?')[0]}"

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MASK = "[masked]"
 SHORTEST = 4
 """Minimum number of characters of a value that is masked: shorter ones are parts of common words."""
+COMMON = frozenset({"true", "false", "null", "none", "test", "default", "enabled", "disabled"})
+"""Values that are words of many frames."""
 DEPTH = 3
 """Levels of JSON in strings at which values are replaced in place."""
 # Each pattern takes time in proportion to the text, whatever an extension writes: no part of it is tried twice.
@@ -24,7 +26,7 @@ _NEXT = r"[A-Za-z0-9_-]"
 _TOKEN = re.compile(
     rf"(?:sk|rk)-{_NEXT}{{16,}}|(?:sk|rk)_(?:live|test)_{_NEXT}{{12,}}|gh[pousr]_[A-Za-z0-9]{{16,}}"
     rf"|github_pat_[A-Za-z0-9_]{{16,}}|glpat-{_NEXT}{{16,}}|xox[a-z]-{_NEXT}{{8,}}|xapp-{_NEXT}{{8,}}|pypi-{_NEXT}{{16,}}"
-    rf"|A[KS]IA[0-9A-Z]{{16}}|AIza{_NEXT}{{30,}}|eyJ{_NEXT}{{8,300}}\.{_NEXT}{{4,}}\.{_NEXT}*"
+    rf"|npm_[A-Za-z0-9]{{16,}}|hf_[A-Za-z0-9]{{16,}}|A[KS]IA[0-9A-Z]{{16}}|AIza{_NEXT}{{30,}}|eyJ{_NEXT}{{8,300}}\.{_NEXT}{{4,}}\.{_NEXT}*"
     r"|(?i:bearer)(?:\s|\\+[nrt]|%20)+[A-Za-z0-9._~+/=-]{8,}"
     r"|-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:(?!-----END )[^\"])*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?"
 )
@@ -36,7 +38,9 @@ class Masking:
     """Masks these values, and tokens of known forms."""
 
     def __init__(self, values: Iterable[str]) -> None:
-        self._values = sorted({value for value in values if len(value) >= SHORTEST}, key=len, reverse=True)
+        self._values = sorted({value for value in values if is_maskable(value)}, key=len, reverse=True)
+        self.longest = max(map(len, self._values), default=0)
+        """Number of characters of the longest value."""
 
     @cached_property
     def _spellings(self) -> list[str]:
@@ -65,6 +69,11 @@ class Masking:
         if _TOKEN.search(plain) or any(value in plain for value in self._plain_values):
             return None
         return text
+
+
+def is_maskable(value: str) -> bool:
+    """Whether a value is masked: it is no short text, short number or common word."""
+    return len(value) >= (SHORTEST if not value.isdigit() else 6) and value.lower() not in COMMON
 
 
 def without_escapes(text: str) -> str:

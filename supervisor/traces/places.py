@@ -18,6 +18,7 @@ FOLDER = "runs"
 TRACE = ".jsonl"
 BLACK_BOX = ".box.jsonl"
 PROFILE = ".profile.json"
+SMALL_PID = 300
 TIME_LENGTH = 15
 """Number of characters of an id that are its time: ids sort by them."""
 ID = re.compile(r"\d{8}-\d{6}-\d{1,10}(?:-\d{1,3})?")
@@ -30,8 +31,10 @@ def runs_folder(home: Path) -> Path:
 
 
 def new_id(now: float, pid: int) -> str:
-    """The id of a run that starts at `now`, in seconds since the epoch."""
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{pid}"
+    """The id of a run that starts at `now`, in seconds since the epoch. In a container each run may have the same small
+    pid: milliseconds follow it there."""
+    within = f"-{int(now * 1000) % 1000:03}" if 0 < pid < SMALL_PID else ""
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{pid}{within}"
 
 
 def id_of(name: str) -> str:

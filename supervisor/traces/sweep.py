@@ -91,7 +91,7 @@ def is_being_written(path: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # readers do not meet: the run has an exclusive lock
     except BlockingIOError:
         return True
     except OSError:

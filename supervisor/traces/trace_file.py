@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from supervisor.profile.stall_profiles import StallProfiles
 
 SWEEPERS = 8
-"""One run of so many, by its pid, looks whether old traces are to be removed."""
+"""One run of so many, by the millisecond of its start, looks whether old traces are to be removed."""
 MARKS_LIMIT = 1000
-"""Maximum number of marks of one run. Later falls are in the figures at its end only."""
+"""Maximum number of marks of one run; the last one says so. Later falls are in the figures at its end only."""
+NO_VERDICTS_LIMIT = 500
+"""Maximum number of them that are missing verdicts: a guard may give none thousands of times."""
 MARKS = {
     "crashed": "exited", "ended": "exited", "hung": "exited", "refused": "failed", "limit": "limit",
     "given_up": "failed", "no_verdict": "no_verdict",
@@ -92,7 +94,7 @@ class TraceFile:
         self._has_failed = False
         self._waiting = b""
         """Marks of good things, which the next write takes along."""
-        self._marks = 0
+        self._marks = self._no_verdicts = 0
         self._last_falls: dict[str, str] = {}
 
     @property
@@ -140,9 +142,18 @@ class TraceFile:
         self, kind: str, extension: str, *, name: str = "", detail: str = "", duration_s: float | None = None,
         is_urgent: bool = False,
     ) -> None:  # fmt: skip
+        if name == "no_verdict":
+            self._no_verdicts += 1
+            if self._no_verdicts > NO_VERDICTS_LIMIT:
+                return
+            if self._no_verdicts == NO_VERDICTS_LIMIT:
+                detail += "; later ones are not kept"
         self._marks += 1
         if self._marks > MARKS_LIMIT:
             return
+        if self._marks == MARKS_LIMIT:
+            kind, name, duration_s = "warning", "", None
+            detail = f"the marks end here, after {MARKS_LIMIT}"
         duration = None if duration_s is None else round(duration_s * 1000, 1)
         mark = stats.Mark(time.time(), kind, name, valid_text(extension), duration, detail)  # type: ignore[arg-type]
         self._waiting += stats.encode(mark)
@@ -162,7 +173,7 @@ class TraceFile:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-        if self._header is not None and not self._has_failed and self._pid % SWEEPERS == 0:
+        if self._header is not None and not self._has_failed and int(self.began_at * 1000) % SWEEPERS == 0:
             sweep(self.path.parent, self._keep)
 
     def _without_texts(self, figures: stats.Stats) -> stats.Stats:
@@ -197,6 +208,7 @@ class TraceFile:
         except FileNotFoundError:
             private_folder(self.path.parent)
             fd = os.open(self.path, flags, 0o600)
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        if self._header is not None:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return fd

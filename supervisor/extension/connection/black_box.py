@@ -79,7 +79,9 @@ class BlackBox(deque[bytes | _TimedFrame]):
     def add_lines(self, at: float, lines: Sequence[Line | Oversize]) -> None:
         """Adds several frames of the worker."""
         for line in lines[-FRAMES:]:
-            if isinstance(line, Oversize):
+            if type(line) is bytes and at < self.due and len(line) <= SHORT:
+                self.append(line)
+            elif isinstance(line, Oversize):
                 self.add(at, False, line.prefix, line.size)
             else:
                 self.add(at, False, line)

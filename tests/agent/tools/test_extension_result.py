@@ -129,7 +129,7 @@ def test_no_image_that_a_model_refuses_gets_into_the_conversation_or_the_session
         said, is_error = seen.answer_of(call)
         assert (said.count("[an image"), is_error) == (4, False)
     asked = json.dumps(seen.requests[-1]["messages"])
-    (session,) = (tmp_path / "home").rglob("*.jsonl")
+    (session,) = (tmp_path / "home" / "sessions").rglob("*.jsonl")
     for text in (asked, session.read_text()):
         assert (text.count(good), text.count(damaged), text.count("PHN2Zy8")) == (2, 0, 0)
         assert text.count("its bytes are image/png") == 2

@@ -148,8 +148,19 @@ def test_rules_for_events(tmp_path: Path) -> None:
         ({"events": ["leak"], "run": ["x\0"]}, "[0]: run has a NUL character"),
         ({"events": ["leak"], "rnu": ["x"]}, "[0].rnu: no such field; did you mean 'run'?"),
         *(
-            ({"events": ["leak"], "post": url}, "[0]: post needs an address that begins with http:// or https://")
-            for url in ("file:///etc/passwd", "example.org", "http://", "http:///x", "https://a b", "http://a\n/")
+            ({"events": ["leak"], "post": url}, "[0]: post needs an address: http:// or https://, a host, no user")
+            for url in (
+                "file:///etc/passwd",
+                "example.org",
+                "http://",
+                "http:///x",
+                "https://a b",
+                "http://a\n/",
+                "http://user:password@a/",
+                "https://token@a",
+                "http://[::1",
+                "http://a:port/",
+            )
         ),
     ],
 )

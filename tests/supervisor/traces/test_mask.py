@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.traces.mask import MASK, SHORTEST, Masking, without_escapes
+from supervisor.traces.mask import MASK, SHORTEST, Masking, is_maskable, without_escapes
 
 TOKENS = [
     "sk-" + "a1B2-" * 6,
@@ -37,7 +37,9 @@ def unnest(text: str, levels: int) -> str:
     return text
 
 
-values = st.text(min_size=SHORTEST, max_size=20).filter(lambda text: len(without_escapes(text)) >= SHORTEST)
+values = st.text(min_size=SHORTEST, max_size=20).filter(
+    lambda text: len(without_escapes(text)) >= SHORTEST and is_maskable(text)
+)
 
 
 @given(values, st.text(max_size=10), st.text(max_size=10), st.integers(1, 4), st.booleans())
@@ -100,3 +102,9 @@ def test_texts_that_nearly_match_many_times_take_no_long_time(piece: str) -> Non
     text = f'{{"text":"{piece * (32_768 // len(piece))}z"}}'
     for _ in range(8):  # with a part that is tried anew at each place, minutes
         Masking(["hunter2!"]).mask(text)
+
+
+@pytest.mark.parametrize("value", ["true", "NULL", "test", "12345", "abc"])
+def test_words_that_every_frame_may_have_are_not_masked(value: str) -> None:
+    text = json.dumps({"a": value, "b": True})
+    assert Masking([value]).mask(text) == text

@@ -77,7 +77,7 @@ def test_the_trace_of_a_run_that_goes_on_stays(tmp_path):
     trace.write_text("x")
     os.utime(trace, (1.0, 1.0))
     with trace.open() as file:
-        fcntl.flock(file, fcntl.LOCK_SH)
+        fcntl.flock(file, fcntl.LOCK_EX)
         sweep(tmp_path, Keep())
         assert trace.exists()
     (tmp_path / MARK).unlink()

@@ -107,7 +107,7 @@ def test_without_an_end_the_lock_decides(goes_on: bool, outcome: str) -> None:
 def test_a_trace_that_is_locked_is_that_of_a_running_one(tmp_path: Path) -> None:
     path = write_trace(tmp_path, header())
     with path.open() as file:
-        fcntl.flock(file, fcntl.LOCK_SH)
+        fcntl.flock(file, fcntl.LOCK_EX)
         assert read_trace(path).outcome == RUNNING
     assert read_trace(path).outcome == KILLED
 
