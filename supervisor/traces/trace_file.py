@@ -5,6 +5,7 @@ A trace costs no wait: nothing is synced, and a file that cannot be written is t
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import time
@@ -48,6 +49,8 @@ MARKS = {
 NOTICED = frozenset({"started", "restarted", "reloaded"})
 UNLOADED = {SkipCause.UNUSABLE: "it cannot be loaded", SkipCause.LACKING: "a program that its start needs is missing"}
 """The causes of extensions that discovery found and could not start, as falls."""
+BATCH_LIMIT = 16 * 2**20
+"""Size in bytes of the trace of a batch from which on its runs add nothing more."""
 SAFE_ALARMS = frozenset({"memory_grows", "near_limit"})
 """Kinds of alarms of which the text has only figures."""
 
@@ -194,7 +197,8 @@ class TraceFile:
         try:
             if self._fd < 0:
                 self._fd = self._open()
-            os.write(self._fd, text)
+            if os.write(self._fd, text) < len(text):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             self._has_failed = True
             self.say(f"no trace of this run: {self.path}: {error.strerror}; it goes on without one (--no-trace)")
@@ -208,6 +212,9 @@ class TraceFile:
         except FileNotFoundError:
             private_folder(self.path.parent)
             fd = os.open(self.path, flags, 0o600)
+        if self._header is None and os.fstat(fd).st_size > BATCH_LIMIT:
+            os.close(fd)
+            raise OSError(errno.EFBIG, f"it has {BATCH_LIMIT >> 20} MiB already")
         if self._header is not None:
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
