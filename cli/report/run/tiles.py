@@ -114,11 +114,12 @@ def _cpu(recording: RecordedRun) -> Tile:
 def _memory(recording: RecordedRun, series: Series | None) -> Tile:
     if not recording.is_counted:
         return Tile("Peak RSS", UNKNOWN)
-    measured = [extension for extension in recording.figures if extension.has_processes]
+    measured = [extension for extension in recording.figures if extension.has_processes and extension.is_counted]
     largest = max(measured, key=lambda extension: extension.rss_peak_bytes, default=None)
     if largest is None:
         is_hosted = any(extension.hosted for extension in recording.figures)
-        where = IN_HOST if is_hosted else IN_CLIENT if recording.figures else "no extensions"
+        is_in_client = any(extension.in_client for extension in recording.figures)
+        where = IN_HOST if is_hosted else IN_CLIENT if is_in_client else "no extensions"
         return Tile("Peak RSS", "-", where)
     own = bytes_text(largest.rss_peak_bytes)
     if series is None:
