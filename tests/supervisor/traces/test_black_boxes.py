@@ -295,3 +295,15 @@ def test_what_one_run_writes_is_bounded(tmp_path: Path, monkeypatch: pytest.Monk
 def test_flags_of_a_command_are_read_as_variables(words: list[str], flags: list[tuple[str, str]]):
     """An extension without arguments has none: its fall must not end the host."""
     assert [*_flags(words)] == flags
+
+
+def test_frames_that_a_defect_of_ours_cannot_read_end_no_host(
+    host: Host, keep: Keeper, monkeypatch: pytest.MonkeyPatch
+):
+    kept = keep()
+    monkeypatch.setattr(black_box_file, "read_head", lambda *_, **__: 1 / 0)
+    host.write("crashes", CRASHES)
+    host.start()
+    host.ask()
+    host.call("a")
+    assert kept.paths == []
