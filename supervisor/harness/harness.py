@@ -6,7 +6,7 @@ import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from supervisor.cleanup.env_marks import EXTENSION, TOKEN
+from supervisor.cleanup.env_marks import EXTENSION, START, TOKEN
 from supervisor.cleanup.host_processes import Orphans
 from supervisor.discovery.environment import extension_environment, session_environment
 from supervisor.harness.comparison import ScriptPaths
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Clock
     from supervisor.process.child import ExitStatus
     from supervisor.process.stop_policy import Patience
-    from supervisor.process.table import Process
+    from supervisor.process.table import Process, ProcessTable
 
 QUIET_S = 0.25
 """Seconds of silence after which no more frames are expected, if no answer is due."""
@@ -57,6 +57,7 @@ class Harness:
         self._config = config or Config()
         self._token = os.urandom(16).hex()
         self._orphans = Orphans(self.loop, self._token)
+        self._starts = 0
         self._folders = ExitStack()
         self._stack = ExitStack()
 
@@ -108,7 +109,9 @@ class Harness:
         `RecordedProcess`. `launcher` is a command that becomes the extension's, `session` the id of its session.
         Raises `SpawnError`."""
         env = extension_environment(found, self._config, os.environ)
-        env |= {**session_environment(found, session), TOKEN: self._token, EXTENSION: found.manifest.name}
+        self._starts += 1
+        marks = {TOKEN: self._token, EXTENSION: found.manifest.name, START: str(self._starts)}
+        env |= {**session_environment(found, session), **marks}
         argv = launch(
             [*launcher, *found.argv], Confinement.of(found.manifest.limits), cwd=found.working_folder, env=env
         )
@@ -117,6 +120,7 @@ class Harness:
             self.loop, found, paths, greets=greets, leaves_calls=leaves_calls, session=session, on_said=on_said,
             on_stderr=on_stderr, on_exit=on_exit,
         )  # fmt: skip
+        process.start_mark = marks[START]
         if not process.start(lambda: argv, env, found.working_folder, process.hello_s):
             raise SpawnError(process.failure)
         self.processes.append(process)
@@ -149,13 +153,17 @@ class Harness:
         table = self.shared_table.table(self.loop.clock())
         if table is None:
             return {}
-        roots = self._orphans.of(table, process.found.manifest.name)
+        roots = self._adopted(table, process)
         pid = process.child.pid
         leader = table.by_pid.get(pid)
         is_other = leader is not None and leader.identity != process.child.identity
         found = table.tree([*roots, *([] if is_other else [pid])], session=None if is_other else pid)
         found.pop(pid, None)
         return found
+
+    def _adopted(self, table: ProcessTable, process: RecordedProcess) -> list[int]:
+        """The orphans of this start alone: processes of one extension may run at the same time."""
+        return self._orphans.of(table, process.found.manifest.name, process.start_mark)
 
     def teardown(
         self, process: RecordedProcess, on_over: Callable[[], None] | None = None, patience: Patience | None = None
@@ -166,7 +174,7 @@ class Harness:
             [process],
             patience=patience or process.patience,
             on_over=on_over,
-            adopted=lambda table, _owner: self._orphans.of(table, process.found.manifest.name),
+            adopted=lambda table, _owner: self._adopted(table, process),
             shared_table=self.shared_table,
         )
 

@@ -119,6 +119,8 @@ class RecordedProcess(ProcessWorker):
         self.found = found
         self.name = found.manifest.name
         self.data_dir = paths.data_dir
+        self.start_mark = ""
+        """Tells what this process has started from what other processes of the extension have."""
         self.account = Account()
         self.timeouts = found.manifest.timeouts
         self.stderr = _StderrLines(found.folder, self.name, on_stderr)

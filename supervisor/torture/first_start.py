@@ -38,4 +38,6 @@ def get_to_know(trial: Trial, subject: Subject) -> Steps:
     yield from player.works("without any fault")
     subject.call_s = trial.now - began
     subject.answer_s = max(LEAST_ANSWER_S, SLOWNESS * subject.call_s)
+    yield Wait(lambda: bool(player.surplus(player.asked)), QUIET_S)
+    subject.answers_twice = bool(player.surplus(player.asked))
     subject.writes_junk = bool(player.junk)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from supervisor.harness.harness import QUIET_S
 from supervisor.harness.recorded_process import HandshakePhase
-from supervisor.process.stop_policy import Patience, StopStage
+from supervisor.process.stop_policy import Patience
 from supervisor.torture.steps import NotApplicableError, NotHeldError, Wait
 from wire import frames
 from wire.dialects.base import UnsendableError
@@ -44,9 +44,19 @@ class Question(NamedTuple):
 
 
 class Player:
-    """One process. `probe` is the usual question; None if the extension answers nothing."""
+    """One process. `probe` is the usual question; None if the extension answers nothing. `answers_twice` says that it
+    gives more than one answer without any fault, too."""
 
-    def __init__(self, harness: Harness, process: RecordedProcess, forms: Forms, probe: Probe | None, answer_s: float):
+    def __init__(
+        self,
+        harness: Harness,
+        process: RecordedProcess,
+        forms: Forms,
+        probe: Probe | None,
+        answer_s: float,
+        *,
+        answers_twice: bool = False,
+    ) -> None:
         self.process = process
         self.forms = forms
         self.answer_s = answer_s
@@ -54,8 +64,11 @@ class Player:
         self.probe = probe
         self.answers: Counter[Key] = Counter()
         """Number of answers to each question."""
+        self.asked: list[Question] = []
+        """The usual questions that were sent."""
         self.junk: list[str] = []
         """Lines after the handshake that are no frames."""
+        self._answers_twice = answers_twice
         self._gate = _Gate(process)
         self._harness = harness
         self._numbers = 0
@@ -149,6 +162,7 @@ class Player:
         """Sends a new question."""
         question = self.question(text, run=run)
         self.write(question.data)
+        self.asked.append(question)
         return question
 
     def count(self, question: Question) -> int:
@@ -178,10 +192,14 @@ class Player:
         yield from self.awaits([self.ask()], after)
 
     def is_answered_once(self, questions: Sequence[Question]) -> None:
-        """Raises `NotHeldError` for a question with more than one answer."""
+        """Raises `NotHeldError` for a question with more than one answer, unless that comes without any fault, too."""
+        if not self._answers_twice and (surplus := self.surplus(questions)):
+            raise self.failure(surplus)
+
+    def surplus(self, questions: Sequence[Question]) -> str:
+        """The number of questions with more than one answer, in words; empty without one."""
         twice = sum(self.count(question) > 1 for question in questions)
-        if twice:
-            raise self.failure(f"{counted(twice, 'call')} got more than one answer")
+        return f"{counted(twice, 'call')} got more than one answer" if twice else ""
 
     # --- the host's side ----------------------------------------------------------------------------------
 
@@ -253,15 +271,18 @@ class Player:
             raise self.failure(f"it ended and left {counted(len(left), 'process', 'processes')}")
 
     def stops(self, *, exit_status: int | None = 0) -> Steps:
-        """The host asks it to stop, as a run does: it ends before SIGTERM."""
+        """The host asks it to stop, as a run does: it ends before SIGTERM would come, and leaves no process."""
         if not self.is_running:
             raise self.failure(f"it ended by itself ({self.how_it_ended})")
-        usual = self.process.patience
-        patience = Patience(hint=usual.hint, ask=usual.ask + SLACK_S, term=usual.term)
-        teardown = self._harness.teardown(self.process, patience=patience)
-        yield Wait(teardown.hurry, patience.in_all + SLACK_S)
-        if teardown.reached(self.process) in (StopStage.TERMINATED, StopStage.KILLED, StopStage.STUCK):
-            raise self.failure(f"it did not end within {patience.ask:g} s of the request to stop, only by a signal")
+        patience = self.process.patience
+        ask_s = patience.ask + SLACK_S
+        self.process.ask_to_stop()
+        yield Wait(lambda: not self.is_running, patience.hint)
+        if self.is_running:
+            self.process.hint_to_stop()
+        if self.is_running and not (yield Wait(lambda: not self.is_running, ask_s - patience.hint)):
+            raise self.failure(f"it did not end within {ask_s:g} s of the request to stop")
+        yield from self.leaves_nothing()
         code = self.process.exit.code if self.process.exit else 0
         if exit_status is not None and code != exit_status:
             raise self.failure(f"it ended with {self.how_it_ended} after the request to stop")

@@ -39,6 +39,11 @@ class Torture:
     """Why no fault could be played: it does not start, or does not answer, without one."""
 
     @property
+    def tried(self) -> list[Row]:
+        """The rows with a trial: all of them, unless it was interrupted or has failed."""
+        return [row for row in self.rows if row.trials]
+
+    @property
     def score(self) -> Score:
         return score_of(self.rows)
 

@@ -45,6 +45,8 @@ class Subject:
     """Seconds that a call took without a fault."""
     writes_junk: bool = False
     """Whether it writes lines that are no frames without any fault, too."""
+    answers_twice: bool = False
+    """Whether it gives more than one answer to a question without any fault, too."""
 
 
 class Trial:
@@ -81,7 +83,9 @@ class Trial:
             )
         except SpawnError as error:
             raise NotHeldError(str(error)) from None
-        player = Player(self._harness, process, self.forms, subject.probe, subject.answer_s)
+        player = Player(
+            self._harness, process, self.forms, subject.probe, subject.answer_s, answers_twice=subject.answers_twice
+        )
         hear.append(player)
         self.players.append(player)
         return player

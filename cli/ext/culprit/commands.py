@@ -228,7 +228,7 @@ def ext_torture(
     not apply does not count. docs/torture.md has all faults, with what a good extension does.
 
     Exit status: 0 the score is at least --min, 1 it is below, or the extension does not work without any fault, 2 no
-    extension has that name, or usage, 130 interrupted.
+    extension has that name, or usage, 130 interrupted: the faults so far are printed.
 
     Examples:
         zot ext torture ./hello                         all faults once, in less than a minute

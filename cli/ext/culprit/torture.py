@@ -12,7 +12,7 @@ from cli.json_line import print_json
 from cli.os_errors import UnableError
 from cli.terminal import complain, is_screen
 from cli.version import VERSION
-from supervisor.harness.harness import Harness
+from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.home.config import load_config
 from supervisor.home.zot_home import zot_home
 from supervisor.torture.boxes import Boxes
@@ -48,20 +48,31 @@ def run_torture(request: TortureRequest) -> int:
     found = _find(request.path, home)
     seed = int.from_bytes(os.urandom(4)) if request.seed is None else request.seed
     progress, boxes = _Progress(request), Boxes(home, config, VERSION)
-    with Harness(owns_process=True, config=config) as harness:
-        result = torture(
-            harness, found, seed=seed, seconds=request.minutes * 60.0, on_begin=progress.begin, on_trial=progress.show,
-            boxes=boxes,
-        )  # fmt: skip
+    try:
+        with Harness(owns_process=True, config=config) as harness:
+            result = torture(
+                harness, found, seed=seed, seconds=request.minutes * 60.0, on_begin=progress.begin,
+                on_trial=progress.show, boxes=boxes,
+            )  # fmt: skip
+    except HarnessInterruptedError:
+        progress.end()
+        if progress.result is not None:
+            _report(progress.result, boxes, request, is_cut=True)
+        raise
     progress.end()
+    _report(result, boxes, request)
+    has_passed = not result.failure and result.score.percent >= request.least
+    return 0 if has_passed else Status.ERROR.exit_code
+
+
+def _report(result: Torture, boxes: Boxes, request: TortureRequest, *, is_cut: bool = False) -> None:
+    """Prints the faults that were tried: all of them, unless the torture `is_cut` short."""
     if boxes.trouble:
         complain("ext torture", f"no black boxes: {boxes.trouble}")
     if request.as_json:
-        _print_records(result)
+        _print_records(result, "interrupted" if is_cut else result.failure)
     else:
         _print(result)
-    has_passed = not result.failure and result.score.percent >= request.least
-    return 0 if has_passed else Status.ERROR.exit_code
 
 
 def _find(path: str, home: Path) -> FoundExtension:
@@ -78,11 +89,14 @@ class _Progress:
 
     def __init__(self, request: TortureRequest) -> None:
         self._is_shown = not request.as_json and is_screen(2)
+        self.result: Torture | None = None
+        """The rows so far; None before the first fault."""
         self._total = 0
         self._done = 0
         self._failed: set[str] = set()
 
     def begin(self, result: Torture) -> None:
+        self.result = result
         self._total = len(result.rows)
 
     def show(self, row: Row) -> None:
@@ -102,9 +116,9 @@ class _Progress:
 # --- the output ---------------------------------------------------------------------------------------------
 
 
-def _print_records(result: Torture) -> None:
+def _print_records(result: Torture, failure: str) -> None:
     subject, score = result.subject, result.score
-    for row in result.rows if not result.failure else ():
+    for row in result.tried:
         print_json(_record(row))
     print_json(
         {
@@ -115,7 +129,7 @@ def _print_records(result: Torture) -> None:
             "faults": score.rows,
             "seed": result.seed,
             "asked": None if subject.probe is None else str(subject.probe),
-            "failure": result.failure or None,
+            "failure": failure or None,
         }
     )
 
@@ -147,9 +161,9 @@ def _print(result: Torture) -> None:
         return
     asked = "it answers nothing" if result.subject.probe is None else f"asked: {result.subject.probe}"
     lines.put((f"{asked}; seed {result.seed}", "dim"))
-    width = max(len(row.fault.name) for row in result.rows)
+    width = max((len(row.fault.name) for row in result.tried), default=0)
     family = ""
-    for row in result.rows:
+    for row in result.tried:
         if row.fault.family != family:
             family = row.fault.family
             lines.put((family, "bold"))
@@ -163,8 +177,9 @@ def _print(result: Torture) -> None:
             lines.advice(f"a good extension: {row.fault.good}", OUTCOME_WIDTH + 2)
             if row.box is not None:
                 lines.put((f"{'':{OUTCOME_WIDTH + 2}} black box: {row.box}", "dim"))
-    trials = sum(row.trials for row in result.rows)
-    repeated = f", in {counted(trials, 'trial')}" if trials > len(result.rows) else ""
-    others = score.rows - score.applicable
-    said = f"{score.held} of {counted(score.applicable, 'fault')} held{repeated}; {others} not applicable"
+    trials, tried = sum(row.trials for row in result.rows), len(result.tried)
+    repeated = f", in {counted(trials, 'trial')}" if trials > tried else ""
+    untried = f", {score.rows - tried} not tried" if tried < score.rows else ""
+    others = tried - score.applicable
+    said = f"{score.held} of {counted(score.applicable, 'fault')} held{repeated}; {others} not applicable{untried}"
     lines.put((f"score {score.percent:g}", "bold"), (f"  {said}", ""))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
+from supervisor.harness.harness import QUIET_S
 from supervisor.torture.fault import Family
 from supervisor.torture.steps import NotApplicableError, NotHeldError, Wait
 
@@ -26,14 +27,18 @@ def _shutdown(player: Player) -> bytes:
 @SHUTDOWNS.add(
     "no-fault",
     "no fault: a start, a call, a request to stop",
-    "It gets ready, answers, writes only frames to its stdout, ends by itself with exit status 0, leaves no process.",
+    "It gets ready, answers once, writes only frames to stdout, ends by itself with exit status 0, leaves no process.",
 )
 def no_fault(trial: Trial) -> Steps:
     yield from trial.start()
-    yield from trial.player.works("without any fault")
-    yield from trial.player.stops()
-    if trial.player.junk:
-        raise NotHeldError(f"it wrote a line that is no frame: {trial.player.junk[0]}")
+    player = trial.player
+    yield from player.works("without any fault")
+    yield Wait(lambda: not player.is_running or bool(player.surplus(player.asked)), QUIET_S)
+    yield from player.stops()
+    if surplus := player.surplus(player.asked):
+        raise NotHeldError(surplus)
+    if player.junk:
+        raise NotHeldError(f"it wrote a line that is no frame: {player.junk[0]}")
 
 
 @SHUTDOWNS.add(

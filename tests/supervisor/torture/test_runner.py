@@ -9,6 +9,7 @@ import pytest
 from supervisor.harness.harness import Harness
 from supervisor.harness.script_runner import find_extension
 from supervisor.home.config import Config
+from supervisor.torture import player
 from supervisor.torture.boxes import Boxes
 from supervisor.torture.faults.table import FAULTS
 from supervisor.torture.runner import _numbered, torture
@@ -100,3 +101,34 @@ def test_lines_that_are_no_frames_count_once_if_they_always_come(torment, tmp_pa
     rows = torment(noisy, "no-fault", "unknown-fields").rows
     assert rows[0].reason == "it wrote a line that is no frame: Listening on port 3000"
     assert rows[1].outcome is Outcome.HELD
+
+
+def test_second_answers_count_once_if_they_always_come(torment, written):
+    twice = """
+hello("count")
+send(type="ready")
+for frame in frames():
+    result(frame, "one")
+    result(frame, "two")
+"""
+    names = ("no-fault", "storm-of-calls", "empty-arguments", "stopped-in-call")
+    first, *others = torment(written(f"{PRELUDE}{twice}"), *names).rows
+    assert (first.fault.name, first.reason) == ("no-fault", "1 call got more than one answer")
+    assert {row.outcome for row in others} == {Outcome.HELD}
+
+
+def test_a_process_that_is_left_is_found_where_none_may_be(torment, written, monkeypatch):
+    leaves = """
+import subprocess
+null = subprocess.DEVNULL
+left = subprocess.Popen(["sleep", "300"], stdin=null, stdout=null, stderr=null)
+hello("count")
+send(type="ready")
+for frame in frames(): result(frame, "one")
+os._exit(0)
+"""
+    monkeypatch.setattr(player, "LEFT_S", 0.2)
+    rows = torment(written(f"{PRELUDE}{leaves}"), "no-fault", "eof-after-ready", "host-gone", "storm-of-calls").rows
+    reasons = {row.fault.name: row.reason for row in rows}
+    assert reasons.pop("storm-of-calls") == ""
+    assert set(reasons.values()) == {"it ended and left 1 process"}

@@ -14,6 +14,7 @@ from tests.support.extension_folder import extension, folder
 from tests.support.host import PRELUDE
 from tests.support.mcp_files import write_servers
 from tests.support.mcp_servers import server_argv
+from tests.support.zot_process import wait_until
 from tests.vectors.record import lacks
 
 if TYPE_CHECKING:
@@ -96,6 +97,50 @@ def test_faults_are_repeated_until_the_time_is_over_or_it_is_interrupted(zot: Zo
     repeated = zot.run("ext", "torture", child, "--minutes", "0.4", "--json", "--min", "0")
     assert repeated.status == 0
     assert max(row["trials"] for row in repeated.json_lines[:-1]) > 1
+
+
+@pytest.mark.slow
+def test_a_daemon_that_is_left_is_one_process_of_its_own_trial(zot: Zot, tmp_path: Path):
+    source = tmp_path / "daemon.py"
+    source.write_text(f"""{PRELUDE}
+import subprocess
+null = subprocess.DEVNULL
+left = subprocess.Popen(["sleep", "300"], stdin=null, stdout=null, stderr=null, start_new_session=True)
+hello("count")
+send(type="ready")
+for frame in frames(): result(frame, "one")
+os._exit(0)
+""")
+    child = folder(tmp_path, "daemon", [sys.executable, "-I", "-S", str(source)], timeouts=PATIENT)
+    told = zot.run("ext", "torture", child, "--json", "--seed", "4")
+    assert told.leftovers == []
+    reasons = {row["fault"]: row["reason"] for row in told.json_lines[:-1]}
+    for name in ("no-fault", "eof-after-ready", "eof-in-call", "host-gone", "SIGTERM", "SIGHUP"):
+        assert reasons[name] == "it ended and left 1 process"
+    assert not any("processes" in reason for reason in reasons.values() if reason)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_what_was_tried_is_printed_after_an_interruption(as_json, zot: Zot, tmp_path: Path):
+    source = tmp_path / "fails.py"
+    code = "hello('count')\nsend(type='ready')\nfor frame in frames(): result(frame, 'one')\nexit(3)\n"
+    source.write_text(PRELUDE + code)
+    child = folder(tmp_path, "fails", [sys.executable, "-I", "-S", str(source)], timeouts=PATIENT)
+    with zot.start("ext", "torture", child, "--minutes", "600", *["--json"] * as_json) as running:
+        wait_until(lambda: list(zot.home.glob("runs/*.box.jsonl")))
+        running.signal(signal.SIGINT)
+        said = running.finish()
+    assert said.status == 130
+    assert said.leftovers == []
+    assert said.stderr == "zot ext torture: interrupted\n"
+    if as_json:
+        *rows, last = said.json_lines
+        assert 0 < len(rows) < len(FAULTS)
+        assert any(row["box"] for row in rows)
+        assert (last["failure"], last["faults"]) == ("interrupted", len(FAULTS))
+    else:
+        assert "black box: " in said.stdout.decode()
+        assert " not tried" in said.stdout.decode()
 
 
 @pytest.mark.slow
