@@ -35,7 +35,11 @@ def examine_past_runs(home: Path, now: float) -> Iterator[Check]:
     """The checks of the runs of the last `DAYS` days. `now` is in seconds since the epoch."""
     damaged: list[str] = []
     recent = takewhile(lambda run: now - run.header.time <= DAYS * 86400, read_traces(home, damaged.append))
-    runs = list(islice(recent, MOST))
+    try:
+        runs = list(islice(recent, MOST))
+    except OSError as error:
+        yield Check("past runs", FindingLevel.WARN, f"{error.filename}: {error.strerror}", "runs leave no trace there")
+        return
     found = list(judge(runs))
     yield from found
     if not found:

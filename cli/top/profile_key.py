@@ -48,7 +48,7 @@ class TopProfiling:
 
         def ended(outcome: Outcome) -> None:
             made = outcome.profile
-            self._say(f"{shown}: {outcome.error if made is None else f'{_short(made.file)}: {made.headline}'}")
+            self._say(f"{shown}: {outcome.error if made is None else f'{made.headline}; {_short(made.file)}'}")
 
         try:
             order = profile_order(extension, name, stats.host.started, stats.host.pid, SECONDS)

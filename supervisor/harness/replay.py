@@ -65,6 +65,11 @@ class ReplayResult:
     recorded: str = ""
     """How its process ended when the black box was kept, if it ends in another way now."""
 
+    @property
+    def is_void(self) -> bool:
+        """Whether none of the host's frames could be played, although there are some: it shows nothing."""
+        return not self.fall and not self.requests and self.left_out > 0
+
     def __str__(self) -> str:
         """One line: whether it falls again, and where."""
         if self.fall:
@@ -72,6 +77,8 @@ class ReplayResult:
             return (
                 f"falls in another way: {fell}; recorded: {self.recorded}" if self.recorded else f"falls again: {fell}"
             )
+        if self.is_void:
+            return "nothing could be played: the extension has no such tools, or the frames are not whole"
         if not self.requests:
             return "did not fall: it was started and stopped, and no request was played"
         of_all = "all " if self.answered == self.requests else f"{self.answered} of "

@@ -20,6 +20,7 @@ import msgspec
 
 from supervisor.harness.comparison import ScriptPaths
 from supervisor.harness.messages import hello_ack
+from supervisor.home.safe_files import read_file
 from wire import frames
 from wire.field_errors import explain
 from wire.lenient_json import UNREADABLE, reason
@@ -141,7 +142,7 @@ class ScriptError(ValueError):
 def read_script(path: Path) -> Script:
     """Raises `ScriptError`."""
     try:
-        text = path.read_bytes()
+        text = read_file(path)
     except OSError as error:
         raise ScriptError(f"{path}: cannot be read: {error.strerror}") from None
     return parse_script(text, str(path))

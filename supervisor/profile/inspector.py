@@ -1,7 +1,11 @@
-"""Profiles a Node process by its inspector, which SIGUSR1 opens on a port of this machine, and closes it again."""
+"""Profiles a Node process by its inspector, which SIGUSR1 opens on a port of this machine, and closes it again.
+
+One that is open already, as a profiler that was killed leaves it, is used without the signal.
+"""
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from pathlib import Path
@@ -16,6 +20,8 @@ from supervisor.profile.program_kind import ProgramKind, running_program
 from supervisor.profile.websocket import WebSocket, WebSocketError, get
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from supervisor.process.table import Identity
 
 OPEN_S = 5.0
@@ -28,6 +34,9 @@ LATE_S = 1.0
 CLOSE_S = 3.0
 """Maximum number of seconds until the inspector is closed."""
 POLL_S = 0.02
+LOOPBACK = "127.0.0.1"
+_OPENS = re.compile(r"--inspect(-brk|-wait)?(=.*)?")
+"""An option with which Node opens its inspector at once. `--inspect-port` only says where it would open."""
 INTERVAL_US = 10_000
 """Microseconds between two samples, as py-spy has them."""
 CLOSE = "(process.getBuiltinModule ? process.getBuiltinModule('inspector') : require('inspector')).close()"
@@ -35,18 +44,23 @@ CLOSE = "(process.getBuiltinModule ? process.getBuiltinModule('inspector') : req
 
 def record(target: Identity, seconds: float) -> tuple[Any, str]:
     """The profile of these seconds, as the inspector gives it, and a warning or "". Raises `ProfileError`. In any case,
-    also after Ctrl-C, the inspector is closed again."""
+    also after Ctrl-C, the inspector is closed again, unless the process was started with an open one."""
     _check(target)
     before = _ports(target.pid)
-    _signal(target)
-    port: int | None = None
+    port, has_client = _open_inspector(target.pid)
+    stays_open = port is not None and was_started_with_inspector(target.pid)
+    if has_client and not stays_open:
+        raise ProfileError(f"pid {target.pid} is being profiled already, or a debugger is connected to its inspector")
+    if port is None:
+        _signal(target)
     warning = ""
     try:
-        port = _wait_for_port(target, before, open_s := max(OPEN_S, seconds))
+        if port is None:
+            port = _wait_for_port(target, before, open_s := max(OPEN_S, seconds))
         if port is None:
             raise ProfileError(
-                f"pid {target.pid} has opened no inspector within {open_s:g} s: it is open already (--inspect), its"
-                " port is in use, or the process waits outside of JavaScript; it may open later"
+                f"pid {target.pid} has opened no inspector within {open_s:g} s: its port is in use, or the process"
+                " waits outside of JavaScript; it may open later"
             )
         with _Session(port) as session:
             session.ask("Profiler.enable")
@@ -61,21 +75,18 @@ def record(target: Identity, seconds: float) -> tuple[Any, str]:
         why = f"the inspector does not make a profile: {error}" if is_alive(target) else "it has ended"
         raise ProfileError(f"pid {target.pid}: {why}") from None
     finally:
-        warning = _close(target, _wait_for_port(target, before, LATE_S) if port is None else port)
+        if not stays_open:
+            warning = _close(target, _wait_for_port(target, before, LATE_S) if port is None else port)
     return profile, warning
 
 
 def _check(target: Identity) -> None:
-    """Raises `ProfileError` unless the process is Node and has a handler of SIGUSR1: the signal ends any other one."""
+    """Raises `ProfileError` unless the process is Node."""
     program = running_program(target.pid)
     if program is None or not is_alive(target):
         raise ProfileError("its process has ended")
     if program.kind is not ProgramKind.NODE:
         raise ProfileError(f"pid {target.pid} is not Node: {program.path}")
-    if ON_LINUX and not handles(_status(target.pid), signal.SIGUSR1):
-        raise ProfileError(
-            f"pid {target.pid} does not open its inspector: it was started with --disable-sigusr1, or is just starting"
-        )
 
 
 def handles(status: str, number: signal.Signals) -> bool:
@@ -92,6 +103,11 @@ def _status(pid: int) -> str:
 
 
 def _signal(target: Identity) -> None:
+    """Sends SIGUSR1. Raises `ProfileError` if the process has no handler of it: the signal would end it."""
+    if ON_LINUX and not handles(_status(target.pid), signal.SIGUSR1):
+        raise ProfileError(
+            f"pid {target.pid} does not open its inspector: it was started with --disable-sigusr1, or is just starting"
+        )
     try:
         if not send_signal(target, signal.SIGUSR1):
             raise ProfileError("its process has ended")
@@ -114,6 +130,38 @@ def _ports(pid: int) -> set[int]:
     return {one.laddr.port for one in sockets if one.status == psutil.CONN_LISTEN and one.laddr}
 
 
+def _open_inspector(pid: int) -> tuple[int | None, bool]:
+    """The port of this machine at which the process has its inspector open now, and whether a client is connected;
+    None without one."""
+    import psutil
+
+    try:
+        sockets = psutil.Process(pid).net_connections("tcp")
+    except (psutil.Error, OSError):
+        return None, False
+    own = [one for one in sockets if one.laddr and one.laddr.ip == LOOPBACK]
+    with_client = {one.laddr.port for one in own if one.status == psutil.CONN_ESTABLISHED}
+    listening = {one.laddr.port for one in own if one.status == psutil.CONN_LISTEN}
+    port = next((port for port in sorted(listening) if _path(port, LATE_S)), None)
+    return port, port in with_client
+
+
+def was_started_with_inspector(pid: int) -> bool:
+    """Whether an argument or NODE_OPTIONS of a process has opened its inspector."""
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        return opens_inspector([*process.cmdline(), *process.environ().get("NODE_OPTIONS", "").split()])
+    except (psutil.Error, OSError):
+        return False
+
+
+def opens_inspector(words: Iterable[str]) -> bool:
+    """Whether one of these options of Node opens the inspector at the start. Pure."""
+    return any(_OPENS.fullmatch(word) for word in words)
+
+
 def _wait_for_port(target: Identity, before: set[int], within_s: float) -> int | None:
     """The port of the inspector that opens now; None if none opens. Raises `ProfileError` if the process has ended."""
     deadline = time.monotonic() + within_s
@@ -127,10 +175,10 @@ def _wait_for_port(target: Identity, before: set[int], within_s: float) -> int |
     return None
 
 
-def _path(port: int) -> str:
+def _path(port: int, timeout_s: float = OPEN_S) -> str:
     """The path of the inspector's socket; empty if something else listens at this port."""
     try:
-        page = orjson.loads(get(port, "/json/list", OPEN_S))
+        page = orjson.loads(get(port, "/json/list", timeout_s))
         return urlsplit(str(page[0]["webSocketDebuggerUrl"])).path
     except (WebSocketError, orjson.JSONDecodeError, LookupError, TypeError):
         return ""

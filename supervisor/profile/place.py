@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ENDING = ".profile.json"
-MOST = 999
-"""Maximum number of profiles of one extension in one run."""
+MOST = 20
+"""Maximum number of profiles of one extension in one run: each may have megabytes."""
 
 
 class Place(msgspec.Struct, frozen=True):

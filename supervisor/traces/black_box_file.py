@@ -71,7 +71,7 @@ def make_masking(config: Config, found: FoundExtension | None = None) -> Masking
 
 def _flags(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The flags of a command as variables: `--api-key X` and `--api-key=X` are both `API_KEY` with the value X."""
-    for word, following in zip(words, (*words[1:], ""), strict=True):
+    for word, following in zip(words, (*words[1:], ""), strict=False):
         if word.startswith("-"):
             name, joined, value = word.lstrip("-").partition("=")
             yield name.replace("-", "_").upper(), value if joined else following

@@ -85,10 +85,14 @@ class BlackBoxes:
             return
         from supervisor.traces import black_box_file  # most runs see no fall
 
-        text = black_box_file.make_box(
-            extension.found, worker, fall, run=self._trace.id, version=self._version, now=now,
-            masking=self._masking_of(extension), form=self._config.black_box,
-        )  # fmt: skip
+        try:
+            text = black_box_file.make_box(
+                extension.found, worker, fall, run=self._trace.id, version=self._version, now=now,
+                masking=self._masking_of(extension), form=self._config.black_box,
+            )  # fmt: skip
+        except Exception as error:  # its frames are the extension's: a fault of ours with them must not end the host
+            self._trace.say(f"no black box of {extension.name}: {error!r}; the run goes on")
+            return
         self._left -= len(text)
         try:
             written = black_box_file.write_box(self._trace.path, extension.name, text, kept.last + 1)

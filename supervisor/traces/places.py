@@ -50,13 +50,14 @@ def extension_of(name: str, kind: str) -> str:
 
 
 def newest_profile(home: Path, extension: str) -> str:
-    """The path of the newest profile of an extension, of any run; "" without one."""
+    """The path of the newest profile of an extension, of any run; "" without one. An empty file is none: it is being
+    made, or its profiler was killed."""
     try:
         with os.scandir(runs_folder(home)) as entries:
-            found = [(entry.stat().st_mtime_ns, entry.path) for entry in entries if _is_profile(entry.name, extension)]
+            found = [(entry.stat(), entry.path) for entry in entries if _is_profile(entry.name, extension)]
     except OSError:
         return ""
-    return max(found)[1] if found else ""
+    return max(((stat.st_mtime_ns, path) for stat, path in found if stat.st_size), default=(0, ""))[1]
 
 
 def _is_profile(name: str, extension: str) -> bool:

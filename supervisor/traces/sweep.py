@@ -35,16 +35,17 @@ class KeptFile(NamedTuple):
 
 def choose_old(files: Iterable[KeptFile], keep: Keep, now: float) -> list[str]:
     """The names of the files to remove: those of runs of which no file was changed for `keep.days`, and then of the
-    oldest runs, until the rest have `keep.mb` together. All files of a run go together, the oldest first."""
+    oldest runs but the newest, until the rest have `keep.mb` together. All files of a run go together, oldest first."""
     runs: dict[str, list[KeptFile]] = {}
     for file in files:
         runs.setdefault(id_of(file.name), []).append(file)
     runs.pop("", None)
     room = keep.mb * MB
     removed: list[str] = []
-    for kept in sorted(runs.values(), key=lambda kept: max(file.changed_at for file in kept), reverse=True):
+    newest_first = sorted(runs.values(), key=lambda kept: max(file.changed_at for file in kept), reverse=True)
+    for number, kept in enumerate(newest_first):
         room -= sum(file.size for file in kept)
-        if room < 0 or now - max(file.changed_at for file in kept) > keep.days * DAY_S:
+        if (room < 0 and number) or now - max(file.changed_at for file in kept) > keep.days * DAY_S:
             removed += [file.name for file in kept]
     return removed[::-1]
 

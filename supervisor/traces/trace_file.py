@@ -5,6 +5,7 @@ A trace costs no wait: nothing is synced, and a file that cannot be written is t
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import time
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
 SWEEPERS = 8
 """One run of so many, by the millisecond of its start, looks whether old traces are to be removed."""
 MARKS_LIMIT = 1000
-"""Maximum number of marks of one run. Later falls are in the figures at its end only."""
+"""Maximum number of marks of one run; the last one says so. Later falls are in the figures at its end only."""
+NO_VERDICTS_LIMIT = 500
+"""Maximum number of them that are missing verdicts: a guard may give none thousands of times."""
 MARKS = {
     "crashed": "exited", "ended": "exited", "hung": "exited", "refused": "failed", "limit": "limit",
     "given_up": "failed", "no_verdict": "no_verdict",
@@ -46,6 +49,8 @@ MARKS = {
 NOTICED = frozenset({"started", "restarted", "reloaded"})
 UNLOADED = {SkipCause.UNUSABLE: "it cannot be loaded", SkipCause.LACKING: "a program that its start needs is missing"}
 """The causes of extensions that discovery found and could not start, as falls."""
+BATCH_LIMIT = 16 * 2**20
+"""Size in bytes of the trace of a batch from which on its runs add nothing more."""
 SAFE_ALARMS = frozenset({"memory_grows", "near_limit"})
 """Kinds of alarms of which the text has only figures."""
 
@@ -92,7 +97,7 @@ class TraceFile:
         self._has_failed = False
         self._waiting = b""
         """Marks of good things, which the next write takes along."""
-        self._marks = 0
+        self._marks = self._no_verdicts = 0
         self._last_falls: dict[str, str] = {}
 
     @property
@@ -140,9 +145,18 @@ class TraceFile:
         self, kind: str, extension: str, *, name: str = "", detail: str = "", duration_s: float | None = None,
         is_urgent: bool = False,
     ) -> None:  # fmt: skip
+        if name == "no_verdict":
+            self._no_verdicts += 1
+            if self._no_verdicts > NO_VERDICTS_LIMIT:
+                return
+            if self._no_verdicts == NO_VERDICTS_LIMIT:
+                detail += "; later ones are not kept"
         self._marks += 1
         if self._marks > MARKS_LIMIT:
             return
+        if self._marks == MARKS_LIMIT:
+            kind, name, duration_s = "warning", "", None
+            detail = f"the marks end here, after {MARKS_LIMIT}"
         duration = None if duration_s is None else round(duration_s * 1000, 1)
         mark = stats.Mark(time.time(), kind, name, valid_text(extension), duration, detail)  # type: ignore[arg-type]
         self._waiting += stats.encode(mark)
@@ -183,7 +197,8 @@ class TraceFile:
         try:
             if self._fd < 0:
                 self._fd = self._open()
-            os.write(self._fd, text)
+            if os.write(self._fd, text) < len(text):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             self._has_failed = True
             self.say(f"no trace of this run: {self.path}: {error.strerror}; it goes on without one (--no-trace)")
@@ -197,6 +212,9 @@ class TraceFile:
         except FileNotFoundError:
             private_folder(self.path.parent)
             fd = os.open(self.path, flags, 0o600)
+        if self._header is None and os.fstat(fd).st_size > BATCH_LIMIT:
+            os.close(fd)
+            raise OSError(errno.EFBIG, f"it has {BATCH_LIMIT >> 20} MiB already")
         if self._header is not None:
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -10,6 +10,7 @@ import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
@@ -270,8 +271,9 @@ def find_trace(home: Path, word: str) -> Path:
     `NoSuchRunError`."""
     ids = run_ids(home)
     word = word.strip().removesuffix(TRACE)
-    if word == LAST:
-        found = ids[:1]
+    if word == LAST:  # an empty file is that of a run which was killed at once
+        folder = runs_folder(home)
+        found = [id_ for id_ in islice(ids, IDS_SHOWN) if _size(folder / f"{id_}{TRACE}")][:1]
     else:
         found = [id_ for id_ in ids if id_ == word] or [id_ for id_ in ids if word and id_.startswith(word)]
         found = found or [id_ for id_ in ids if pid_of(id_) == word]
@@ -281,6 +283,13 @@ def find_trace(home: Path, word: str) -> Path:
         more = f" and {len(found) - IDS_SHOWN} more" if len(found) > IDS_SHOWN else ""
         raise NoSuchRunError(f"{word[:80]!r} may be {', '.join(found[:IDS_SHOWN])}{more}; give more of it")
     raise NoSuchRunError(f"there is no run {word[:80]!r}; zot runs lists those that left a trace")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def pid_of(id_: str) -> str:

@@ -70,6 +70,7 @@ TABLES = {
     ],
     "startup": ["start-up", "zot --version", "first request, one silent"],
     "throughput": ["notify frames of 128 bytes", "processor time of the host"],
+    "traces": ["one trace, from its first to its last line"],
 }
 LONG = ("batch", "copilot", "culprit", "intercept", "mcp", "rpc", "screen", "sharing", "startup", "throughput")
 

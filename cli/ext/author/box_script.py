@@ -47,6 +47,6 @@ def play_box(harness: Harness, found: FoundExtension, path: Path, *, cwd: Path |
     played = replay(harness, found, box, valid_arguments, cwd=cwd, wait_s=wait_s)
     return ScriptResult(
         script=str(path), steps=len(box.frames), done=played.frame or 0,
-        failure=ScriptFailure(str(played)) if played.fall else None, said=(), stderr=played.stderr,
+        failure=ScriptFailure(str(played)) if played.fall or played.is_void else None, said=(), stderr=played.stderr,
         exit="", places=harness.prepare(found, cwd), seconds=played.seconds,
     )  # fmt: skip

@@ -58,6 +58,8 @@ def run_replay(request: ReplayRequest) -> int:
         )
     else:
         _print(result)
+    if result.is_void:
+        return Status.USAGE.exit_code
     return Status.ERROR.exit_code if result.fall else 0
 
 

@@ -83,10 +83,11 @@ class EventReader:
             self._add(Happening(begin, None, "turn", str(step), detail="did not end", bad=True))
         self._happenings.sort(key=lambda happening: happening.begin)
         results, session = self._results, self._session
-        figures = {name: ExtensionFigures(name) for name in (session.extensions if session else ())}
+        names = session.extensions if session else ()
+        figures = {name: ExtensionFigures(name, is_counted=False) for name in names}
         for happening in self._happenings:
             if happening.extension and happening.extension not in figures:
-                figures[happening.extension] = ExtensionFigures(happening.extension)
+                figures[happening.extension] = ExtensionFigures(happening.extension, is_counted=False)
         for result in results:
             figures |= {name: _figures(name, cost) for name, cost in result.extensions.items()}
         notes = [*notes, MISSING]
@@ -107,6 +108,7 @@ class EventReader:
             happenings=tuple(self._happenings),
             notes=tuple(notes),
             order_ticks=tuple(self._ticks),
+            is_counted=bool(results),
         )
 
     def _next(self) -> float:

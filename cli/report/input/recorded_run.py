@@ -75,6 +75,12 @@ class ExtensionFigures:
     """Whether it runs in the client program: its CPU time and memory are that program's, and unknown."""
     hosted: HostedShare | None = None
     """The run's share of it if its process is a host's."""
+    no_verdicts: int = 0
+    """Number of verdicts that it did not give, by the marks of a trace."""
+    leak: str = ""
+    """How its memory only grows, by the marks of a trace."""
+    is_counted: bool = True
+    """Whether the recording has its figures. If not, only what the marks tell is known, and 0 of anything is not."""
 
     @property
     def has_processes(self) -> bool:
@@ -147,6 +153,7 @@ class RecordedRun:
     end: float
     """The position of the end; the recording begins at 0."""
     duration_s: float | None
+    """Seconds of the run; None if unknown."""
     figures: tuple[ExtensionFigures, ...]
     happenings: tuple[Happening, ...]
     """In order of their beginning."""
@@ -162,3 +169,7 @@ class RecordedRun:
     """The use of all extensions together."""
     order_ticks: tuple[tuple[float, str], ...] = ()
     """The positions and labels of the axis, for a recording without times."""
+    is_counted: bool = True
+    """Whether it has figures of the extensions. If not, there may be extensions of which nothing is told."""
+    goes_beyond: bool = False
+    """Whether the run goes on after the end of the recording: `duration_s` is the least that it has lasted."""

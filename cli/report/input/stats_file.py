@@ -24,7 +24,8 @@ from cli.report.input.recorded_run import (
     agent_facts,
     figures_of,
 )
-from cli.report.input.trace_lines import END_MISSING, TITLES, USE_MISSING, plain_mark, trace_facts
+from cli.report.input.told_falls import with_falls
+from cli.report.input.trace_lines import BATCH_MISSING, END_MISSING, TITLES, USE_MISSING, plain_mark, trace_facts
 from cli.report.input.use_over_time import UseOverTime
 from wire import events, stats
 
@@ -94,6 +95,8 @@ class StatsReader:
         self._trace: stats.Trace | None = None
         """The first line, if it is that of a trace."""
         self._marks: list[tuple[int, stats.Mark]] = []
+        self._told: list[stats.Mark] = []
+        """The marks of a trace, with the kinds of falls."""
         self._begin_run()
 
     def _begin_run(self) -> None:
@@ -122,8 +125,10 @@ class StatsReader:
             case stats.Trace():
                 self._trace = value
             case stats.Mark():
-                mark = value if self._trace is None else plain_mark(value)
-                self._marks.append((len(self._use.times), mark))
+                if self._trace is not None:
+                    self._told.append(value)
+                    value = plain_mark(value)
+                self._marks.append((len(self._use.times), value))
             case stats.Run():
                 self._run = value
             case _Change():
@@ -180,7 +185,7 @@ class StatsReader:
             figures |= {name: _figures(name, extension) for name, extension in last.extensions.items()}
         for happening in happenings:
             if happening.extension and happening.extension not in figures:
-                figures[happening.extension] = ExtensionFigures(happening.extension)
+                figures[happening.extension] = ExtensionFigures(happening.extension, is_counted=False)
         recording = RecordedRun(
             source=SourceKind.STATS,
             title=_title(last),
@@ -196,6 +201,7 @@ class StatsReader:
             tracks={name: track for name, track in use.tracks.items() if figures[name].has_processes},
             host=use.host,
             total=use.total,
+            is_counted=last is not None,
         )
         return recording if self._trace is None else self._of_trace(self._trace, recording, notes)
 
@@ -203,12 +209,15 @@ class StatsReader:
         """The recording of a trace: it has no samples but the last, which is no use over time."""
         has_ended = bool(self._run or self._latest)
         agent = [] if self._run is None else _agent_facts(self._run)
+        missing = USE_MISSING if self._latest else BATCH_MISSING if header.kind == "batch" else END_MISSING
         return replace(
             recording,
             title=TITLES[header.kind],
             facts=trace_facts(header, self._path, has_ended=has_ended, agent=agent),
-            duration_s=recording.duration_s if has_ended else None,
-            notes=(*notes, USE_MISSING if has_ended else END_MISSING),
+            duration_s=recording.duration_s or None,
+            goes_beyond=not has_ended,
+            figures=with_falls(recording.figures, self._told),
+            notes=(*notes, missing),
             times=array("d"),
             tracks={},
         )

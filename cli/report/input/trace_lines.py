@@ -32,6 +32,10 @@ END_MISSING = (
     "The trace has no end, and so nothing is known of what the extensions used: its falls were written at once, its"
     " figures would have come at the end."
 )
+BATCH_MISSING = (
+    "The trace of a batch has the falls of its runs, and no figures of what they used: `zot report FOLDER` makes a page"
+    " of the folder of the batch."
+)
 
 
 def plain_mark(mark: stats.Mark) -> stats.Mark:

@@ -34,6 +34,11 @@ class CostColumn(msgspec.Struct, frozen=True):
     is_rare: bool = False
     """Whether the column is left out if all its values are 0."""
 
+    def figure(self, extension: ExtensionFigures) -> float | None:
+        """The figure of an extension; None if it is not known."""
+        value = self.value(extension)
+        return value if value or extension.is_counted else None
+
 
 def _count(value: float) -> str:
     return count_text(int(value))
@@ -118,9 +123,14 @@ def costs(figures: Sequence[ExtensionFigures], ids: dict[str, str]) -> str:
     if not figures:
         return ""
     shown = sorted(figures, key=lambda extension: (-extension.cpu_s, -extension.rss_peak_bytes, extension.name))
-    others = [cost for cost in COLUMNS[2:] if any(cost.value(extension) is not None for extension in shown)]
-    known = [*COLUMNS[:2], *others]
-    held = [cost for cost in known if not cost.is_rare or any(cost.value(extension) for extension in shown)]
+    known = [
+        cost
+        for cost in COLUMNS
+        if cost in COLUMNS[:2]
+        or cost.title == LAST_BEFORE_EXIT
+        or any(cost.figure(extension) is not None for extension in shown)
+    ]
+    held = [cost for cost in known if not cost.is_rare or any(cost.figure(extension) for extension in shown)]
     zeros = ", ".join(cost.title for cost in known if cost not in held)
     has_fallen = any(extension.unexpected_exits for extension in shown)
     at_once = most_important(held, shown)[: FIGURES_SHOWN - has_fallen]
@@ -160,7 +170,7 @@ def most_important(held: Sequence[CostColumn], figures: Sequence[ExtensionFigure
 
     def weight(cost: CostColumn) -> tuple[bool, int]:
         place = FIRST.index(cost.title) if cost.title in FIRST else len(FIRST)
-        return place > 1 and not any(cost.value(extension) for extension in figures), place
+        return place > 1 and not any(cost.figure(extension) for extension in figures), place
 
     return [cost.title for cost in sorted(held, key=weight)]
 
@@ -174,7 +184,7 @@ def _row(extension: ExtensionFigures, held: Sequence[CostColumn], exit_at: int) 
             hint=extension.failure,
             note=_where(extension),
         ),
-        *(number_cell(cost.value(extension), cost.label, is_bad=cost.is_bad) for cost in held),
+        *(number_cell(cost.figure(extension), cost.label, is_bad=cost.is_bad) for cost in held),
     ]
     cells.insert(exit_at, Cell(extension.exit_status or "-"))
     return cells

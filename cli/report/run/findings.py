@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ class Trouble(Enum):
     LIMIT = "Over a limit"
     EXITS = "Ended by themselves"
     ENDED = "Ended by zot"
+    NO_VERDICT = "Gave no verdict"
     TIMEOUTS = "Did not answer in time"
     ERRORS = "Calls that failed"
     HOG = "Most of the processor"
@@ -68,7 +70,8 @@ def findings_of(recording: RecordedRun) -> tuple[RunFinding, ...]:
     exits = exits_of(recording)
     found: dict[Trouble, list[Case]] = {trouble: [] for trouble in Trouble}
     for extension in recording.figures:
-        for trouble, weight, said in _count_troubles(extension, exits[extension.name]):
+        troubles = chain(_process_troubles(extension, exits[extension.name]), _answer_troubles(extension))
+        for trouble, weight, said in troubles:
             found[trouble].append(Case(extension.name, weight, said))
         track = recording.tracks.get(extension.name)
         if track is not None and (grown := growth(track.rss_bytes)):
@@ -83,8 +86,8 @@ def findings_of(recording: RecordedRun) -> tuple[RunFinding, ...]:
     )
 
 
-def _count_troubles(extension: ExtensionFigures, exits: int) -> Iterator[tuple[Trouble, float, str]]:
-    """Trouble, weight and text, from the figures of one extension."""
+def _process_troubles(extension: ExtensionFigures, exits: int) -> Iterator[tuple[Trouble, float, str]]:
+    """Trouble, weight and text of its processes, from the figures of one extension."""
     if extension.state == "failed":
         yield Trouble.GIVEN_UP, max(exits, extension.restarts), extension.failure
     elif extension.failure:
@@ -96,6 +99,14 @@ def _count_troubles(extension: ExtensionFigures, exits: int) -> Iterator[tuple[T
         yield Trouble.ENDED, ended, plural(ended, "time")
     if extension.limit_breaches:
         yield Trouble.LIMIT, extension.limit_breaches, plural(extension.limit_breaches, "time")
+    if extension.leak:
+        yield Trouble.GROWTH, 1.0, extension.leak.removeprefix("leak: ")
+
+
+def _answer_troubles(extension: ExtensionFigures) -> Iterator[tuple[Trouble, float, str]]:
+    """Trouble, weight and text of what it answered and sent."""
+    if extension.no_verdicts:
+        yield Trouble.NO_VERDICT, extension.no_verdicts, plural(extension.no_verdicts, "time")
     if extension.timeouts:
         yield Trouble.TIMEOUTS, extension.timeouts, _of_calls(extension.timeouts, extension.calls)
     if extension.errors:
@@ -148,8 +159,16 @@ def findings_section(recording: RecordedRun, ids: dict[str, str]) -> str:
         )
         for finding in findings_of(recording)
     ]
-    calm = "Nothing stands out: no exits, errors, timeouts, limits or unusual use."
-    return findings("Look at these first", rows, calm if recording.figures else "There were no extensions.")
+    return findings("Look at these first", rows, _calm(recording))
+
+
+def _calm(recording: RecordedRun) -> str:
+    """The text without findings."""
+    if not recording.is_counted:
+        return "No fall of an extension is told. Nothing else is known: the recording has no figures."
+    if not recording.figures:
+        return "There were no extensions."
+    return "Nothing stands out: no exits, errors, timeouts, limits or unusual use."
 
 
 def _cases(finding: RunFinding, ids: dict[str, str]) -> str:

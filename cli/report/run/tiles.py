@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 IN_CLIENT = "in the client program"
 IN_HOST = "in a host"
 WAITS_NAMED = 5
+UNKNOWN = "-"
+"""The value of a figure that the recording has not."""
 
 
 def waits(recording: RecordedRun) -> list[tuple[str, str]]:
@@ -43,28 +45,35 @@ def tiles(recording: RecordedRun, series: Series | None) -> tuple[Tile, ...]:
         default=None,
     )
     seconds = recording.duration_s
+    least = "at least " if recording.goes_beyond else ""
+
+    def known(count: int) -> str:
+        return count_text(count) if count or recording.is_counted else UNKNOWN
+
     return (
-        Tile("Duration", "unknown" if seconds is None else elapsed(seconds), _samples(recording)),
+        Tile("Duration", f"{least}{elapsed(seconds)}" if seconds is not None else "unknown", _samples(recording)),
         Tile(
             "Extensions",
-            count_text(len(figures)),
-            f"{failed} given up" if failed else "none given up",
+            known(len(figures)),
+            f"{failed} given up" if failed else "none given up" if figures or recording.is_counted else "",
             failed > 0,
             "warn",
         ),
-        Tile("Calls", count_text(calls), f"{short(calls / seconds)} per second" if seconds and calls else ""),
+        Tile("Calls", known(calls), f"{short(calls / seconds)} per second" if seconds and calls else ""),
         Tile(
             "Errors",
-            count_text(errors),
-            plural(timeouts, "timeout")
+            known(errors),
+            _timeouts(timeouts, recording)
             + (f", {percent_text(100 * errors / calls)} of calls" if errors and calls else ""),
             errors + timeouts > 0,
         ),
-        Tile("Restarts", count_text(restarts), _exits_tile(exits), restarts + exits > 0, "bad" if restarts else "warn"),
+        Tile("Restarts", known(restarts), _exits_tile(exits), restarts + exits > 0, "bad" if restarts else "warn"),
         _memory(recording, series),
         _cpu(recording),
         Tile(
-            "Slowest p99", duration_text(slowest.p99_ms) if slowest else "-", slowest.name if slowest else "no answers"
+            "Slowest p99",
+            duration_text(slowest.p99_ms) if slowest else UNKNOWN,
+            slowest.name if slowest else "no answers" if recording.is_counted else "",
         ),
     )
 
@@ -72,6 +81,8 @@ def tiles(recording: RecordedRun, series: Series | None) -> tuple[Tile, ...]:
 def _samples(recording: RecordedRun) -> str:
     if recording.source is SourceKind.EVENTS:
         return "from a run's events"
+    if recording.goes_beyond:
+        return "until its last mark"
     return plural(len(recording.times), "sample")
 
 
@@ -81,8 +92,14 @@ def _exits_tile(exits: int) -> str:
     return "1 ended by itself" if exits == 1 else f"{count_text(exits)} ended by themselves"
 
 
+def _timeouts(timeouts: int, recording: RecordedRun) -> str:
+    return plural(timeouts, "timeout") if timeouts or recording.is_counted else ""
+
+
 def _cpu(recording: RecordedRun) -> Tile:
     """The processor time of all extensions, and the run's shares of a host's processes."""
+    if not recording.is_counted:
+        return Tile("CPU time", UNKNOWN)
     figures, seconds = recording.figures, recording.duration_s
     shares = [extension.hosted.cpu_share_ms or 0.0 for extension in figures if extension.hosted is not None]
     share = f"~{short(sum(shares) / 1000)} s"
@@ -95,11 +112,14 @@ def _cpu(recording: RecordedRun) -> Tile:
 
 
 def _memory(recording: RecordedRun, series: Series | None) -> Tile:
-    measured = [extension for extension in recording.figures if extension.has_processes]
+    if not recording.is_counted:
+        return Tile("Peak RSS", UNKNOWN)
+    measured = [extension for extension in recording.figures if extension.has_processes and extension.is_counted]
     largest = max(measured, key=lambda extension: extension.rss_peak_bytes, default=None)
     if largest is None:
         is_hosted = any(extension.hosted for extension in recording.figures)
-        where = IN_HOST if is_hosted else IN_CLIENT if recording.figures else "no extensions"
+        is_in_client = any(extension.in_client for extension in recording.figures)
+        where = IN_HOST if is_hosted else IN_CLIENT if is_in_client else "no extensions"
         return Tile("Peak RSS", "-", where)
     own = bytes_text(largest.rss_peak_bytes)
     if series is None:

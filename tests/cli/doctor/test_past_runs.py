@@ -46,7 +46,7 @@ def test_an_extension_that_fell_three_times_is_named_with_its_runs(tmp_path: Pat
         "1 over its limits",
     ]
     assert "; in 2 runs: " in check.message
-    assert "-11, " in check.message
+    assert "-11-000, " in check.message
     assert check.advice.startswith("zot ext history beat ")
     assert "raise its limits" in check.advice
     assert "zot ext profile beat" in check.advice

@@ -10,9 +10,13 @@ import pytest
 from cli.report.command import make_report
 from cli.report.input.recorded_run import InputError
 from cli.report.input.source import read_recording
+from cli.report.run.findings import findings_of
+from cli.report.run.page import render
+from cli.report.run.tiles import tiles
 from supervisor.traces.places import BLACK_BOX, beside
 from tests.support.recorded_stats import extension_stats
 from tests.support.run_traces import BEGAN, GONE, end, fall, figures, header, kept, started, write_run, write_trace
+from wire.stats import Mark
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,9 +90,83 @@ def test_the_trace_of_a_killed_run_shows_its_falls(tmp_path):
     found = read_recording(str(write_trace(tmp_path, header(), [fall(BEGAN + 1, "crash"), fall(BEGAN + 2, "crash")])))
     assert dict(found.facts)["outcome"] == "killed"
     assert [each.begin for each in found.happenings] == [1, 2]
-    assert found.duration_s is None
-    assert [each.name for each in found.figures] == ["crash"]
+    assert (found.duration_s, found.goes_beyond) == (2, True)
+    assert [(each.name, each.is_counted) for each in found.figures] == [("crash", False)]
     assert "The trace has no end" in found.notes[0]
+
+
+def troubles(found):
+    return {each.trouble.name: [(case.extension, case.said) for case in each.cases] for each in findings_of(found)}
+
+
+def test_the_page_of_a_killed_host_counts_its_falls_and_shows_nothing_unknown_as_0(tmp_path):
+    lines = [started(BEGAN + 0.1, "saw"), started(BEGAN + 0.1, "leak"), started(BEGAN + 0.1, "calm")]
+    for at in (1, 2, 3):
+        lines.append(fall(BEGAN + at, "saw", "limit", "rss_mb 300 of 200"))
+        lines.append(Mark(BEGAN + at + 0.5, "restarted", "", "saw", None, ""))
+    lines += [
+        fall(BEGAN + 4, "leak", "leak", "29 to 188 MiB"),
+        fall(BEGAN + 5, "guard", "no_verdict", "tool_call: late"),
+    ]
+    lines += [
+        fall(BEGAN + 6, "crash"),
+        fall(BEGAN + 7, "crash", "hung"),
+        fall(BEGAN + 8, "crash", "given_up", "5 exits"),
+    ]
+    lines += [fall(BEGAN + 9, "odd", "refused", "broken frame")]
+    found = read_recording(str(write_trace(tmp_path, header(kind="host"), lines)))
+    assert troubles(found) == {
+        "GIVEN_UP": [("crash", "given up: 5 exits")],
+        "UNWELL": [("odd", "refused: broken frame")],
+        "LIMIT": [("saw", "3 times")],
+        "ENDED": [("crash", "1 time")],
+        "NO_VERDICT": [("guard", "1 time")],
+        "GROWTH": [("leak", "29 to 188 MiB")],
+    }
+    shown = {tile.label: (tile.value, tile.said) for tile in tiles(found, None)}
+    assert shown == {
+        "Duration": ("at least 9 s", "until its last mark"),
+        "Extensions": ("6", "1 given up"),
+        "Calls": ("-", ""),
+        "Errors": ("-", ""),
+        "Restarts": ("3", "1 ended by itself"),
+        "Peak RSS": ("-", ""),
+        "CPU time": ("-", ""),
+        "Slowest p99": ("-", ""),
+    }
+    page = render(found, source_name="x", version="0")
+    table = page[page.index('<section id="costs"') :].partition("</section>")[0]
+    assert ">0<" not in table
+    assert "0 B" not in table
+    assert "0 s<" not in table
+
+
+def test_the_page_of_a_batch_counts_the_falls_of_its_runs(tmp_path):
+    lines = [fall(BEGAN + 1, "crash"), fall(BEGAN + 2, "crash"), end(BEGAN + 60)]
+    found = read_recording(str(write_trace(tmp_path, header(kind="batch", folder="/runs"), lines)))
+    assert troubles(found) == {"EXITS": [("crash", "2 times")]}
+    shown = {tile.label: tile.value for tile in tiles(found, None)}
+    assert (shown["Duration"], shown["Calls"], shown["Restarts"], shown["CPU time"]) == ("1m", "-", "-", "-")
+    assert "folder of the batch" in found.notes[0]
+
+
+def test_a_trace_without_an_end_and_without_falls_is_not_called_calm(tmp_path):
+    found = read_recording(str(write_trace(tmp_path, header(kind="host"), [started(BEGAN + 1)])))
+    page = render(found, source_name="x", version="0")
+    assert "Nothing else is known" in page
+    assert "Nothing stands out" not in page
+
+
+def test_a_refusal_after_which_it_was_restarted_was_an_end_by_zot(tmp_path):
+    lines = [fall(BEGAN + 1, "odd", "refused", "broken frame"), Mark(BEGAN + 2, "restarted", "", "odd", None, "")]
+    found = read_recording(str(write_trace(tmp_path, header(kind="host"), lines)))
+    assert troubles(found) == {"ENDED": [("odd", "1 time")]}
+
+
+def test_a_leak_is_found_beside_counted_figures(tmp_path):
+    lines = [fall(BEGAN + 1, "crash", "leak", "1 to 9 MiB"), figures(BEGAN + 3)]
+    found = read_recording(str(write_trace(tmp_path, header(kind="host"), lines)))
+    assert troubles(found)["GROWTH"] == [("crash", "1 to 9 MiB")]
 
 
 def test_the_trace_of_a_batch_ends_when_the_batch_ended(tmp_path):

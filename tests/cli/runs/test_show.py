@@ -107,6 +107,7 @@ def test_a_word_for_no_run_or_several(zot, word, said):
 def test_a_damaged_trace_cannot_be_shown(zot):
     path = write_run(zot.home)
     path.write_bytes(b"")
-    outcome = run(zot, "runs", "show", "last")
+    assert "there is no run 'last'" in run(zot, "runs", "show", "last").stderr
+    outcome = run(zot, "runs", "show", path.stem)
     assert outcome.status == 1
     assert outcome.stderr.startswith(f"zot runs show: {path}:1: it is empty")

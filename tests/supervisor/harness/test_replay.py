@@ -100,7 +100,8 @@ def test_without_contents_requests_have_made_up_ones(host: Host, keep: Keeper):
     assert (again.fall, again.call) == ("exit 3", "tool_call b")
     without = played(box, mend(host, 'hello("other")\nsend(type="ready")\nfor frame in frames(): pass'))
     assert (without.fall, without.requests, without.left_out) == ("", 0, 3)
-    assert str(without) == "did not fall: it was started and stopped, and no request was played"
+    assert without.is_void
+    assert str(without) == "nothing could be played: the extension has no such tools, or the frames are not whole"
 
 
 def test_one_that_no_longer_starts_falls(host: Host, keep: Keeper):

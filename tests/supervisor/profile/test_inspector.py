@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.process.table import ON_LINUX, is_alive, read_process
+from supervisor.process.table import ON_LINUX, Identity, is_alive, read_process
 from supervisor.profile import inspector
 from supervisor.profile.errors import ProfileError
 from supervisor.profile.speedscope import from_node, hot_spots
@@ -31,15 +31,54 @@ def test_a_node_process_is_profiled_and_its_inspector_closed(code: str):
     assert "countTheStars" in [spot.function for spot in spots]
 
 
-@needs_node
-def test_the_inspector_is_closed_after_an_interruption():
+def start_profiler(target: Identity) -> subprocess.Popen[bytes]:
+    """Begins a profile of ten minutes."""
     code = "import sys\nfrom supervisor.process.table import *\nfrom supervisor.profile import inspector\n"
     code += "inspector.record(read_process(int(sys.argv[1])).identity, 600)"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, str(target.pid)], stderr=subprocess.DEVNULL, cwd=Path(__file__).parents[3]
+    )
+
+
+@needs_node
+def test_a_profiler_that_was_killed_does_not_hinder_the_next():
     with running(node(BUSY_NODE, PORT)) as target:
-        profiler = subprocess.Popen(
-            [sys.executable, "-c", code, str(target.pid)], stderr=subprocess.DEVNULL, cwd=Path(__file__).parents[3]
-        )
-        with profiler:
+        with start_profiler(target) as profiler:
+            wait_until(lambda: bool(inspector._ports(target.pid)))
+            profiler.kill()
+        (port,) = inspector._ports(target.pid)
+        with inspector._Session(port), pytest.raises(ProfileError, match="is being profiled already"):
+            inspector.record(target, 0.2)
+        wait_until(lambda: inspector._open_inspector(target.pid) == (port, False))
+        made, warning = inspector.record(target, 0.2)
+        assert (bool(made), warning) == (True, "")
+        assert inspector._ports(target.pid) == set()
+
+
+@needs_node
+def test_an_inspector_with_which_the_process_was_started_stays_open():
+    with running(node(BUSY_NODE, "--inspect=127.0.0.1:0")) as target:
+        assert inspector.record(target, 0.2)[0]
+        assert inspector._ports(target.pid)
+
+
+@pytest.mark.parametrize(
+    ("words", "opens"),
+    [
+        (["node", "--inspect", "a.js"], True),
+        (["--inspect-brk=9230"], True),
+        (["--inspect-wait"], True),
+        (["node", "--inspect-port=0", "--inspector", "a.js"], False),
+    ],
+)
+def test_the_options_that_open_the_inspector_are_known(words: list[str], opens: bool):
+    assert inspector.opens_inspector(words) is opens
+
+
+@needs_node
+def test_the_inspector_is_closed_after_an_interruption():
+    with running(node(BUSY_NODE, PORT)) as target:
+        with start_profiler(target) as profiler:
             wait_until(lambda: bool(inspector._ports(target.pid)))
             profiler.send_signal(signal.SIGINT)
         wait_until(lambda: not inspector._ports(target.pid))

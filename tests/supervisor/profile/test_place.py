@@ -57,7 +57,16 @@ def test_the_newest_profile_of_an_extension_is_found(tmp_path: Path):
     folder = runs_folder(tmp_path)
     folder.mkdir()
     for name in ("20261122-100000-7.guard.1", "20261122-100000-7.guard.x.1", "20261122-100000-7.my.guard.1"):
-        (folder / f"{name}.profile.json").touch()
+        (folder / f"{name}.profile.json").write_text("{}")
     (folder / "20261122-100000-7.guard.2.box.jsonl").touch()
     assert newest_profile(tmp_path, "guard") == str(folder / "20261122-100000-7.guard.1.profile.json")
     assert newest_profile(tmp_path, "my.guard").endswith("my.guard.1.profile.json")
+
+
+def test_an_empty_profile_that_a_killed_profiler_left_is_none(tmp_path: Path):
+    folder = runs_folder(tmp_path)
+    folder.mkdir()
+    (folder / "20261122-100000-7.guard.2.profile.json").touch()
+    assert newest_profile(tmp_path, "guard") == ""
+    (made := folder / "20261122-100000-7.guard.1.profile.json").write_text("{}")
+    assert newest_profile(tmp_path, "guard") == str(made)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from supervisor.accounting.fall import Fall, FallKind
 from supervisor.home.config import Config
 from supervisor.traces import black_box_file
+from supervisor.traces.black_box_file import _flags
 from supervisor.traces.black_boxes import KEPT, Keeping, choose_keeping
 from supervisor.traces.black_boxes import BlackBoxes as Boxes
 from supervisor.traces.places import BLACK_BOX, extension_of
@@ -281,3 +282,28 @@ def test_what_one_run_writes_is_bounded(tmp_path: Path, monkeypatch: pytest.Monk
     now[0] = 3600.0 / 16
     fall(200)
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) == 17 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("words", "flags"),
+    [
+        ([], []),
+        (["--api-key", "x"], [("API_KEY", "x"), ("", "x")]),
+        (["--api-key=x", "-v"], [("API_KEY", "x"), ("V", "")]),
+    ],
+)
+def test_flags_of_a_command_are_read_as_variables(words: list[str], flags: list[tuple[str, str]]):
+    """An extension without arguments has none: its fall must not end the host."""
+    assert [*_flags(words)] == flags
+
+
+def test_frames_that_a_defect_of_ours_cannot_read_end_no_host(
+    host: Host, keep: Keeper, monkeypatch: pytest.MonkeyPatch
+):
+    kept = keep()
+    monkeypatch.setattr(black_box_file, "read_head", lambda *_, **__: 1 / 0)
+    host.write("crashes", CRASHES)
+    host.start()
+    host.ask()
+    host.call("a")
+    assert kept.paths == []

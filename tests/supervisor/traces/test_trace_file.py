@@ -10,7 +10,7 @@ from supervisor.home.config import Keep
 from supervisor.traces import sweep as sweeping
 from supervisor.traces import trace_file as writing
 from supervisor.traces.sweep import is_being_written
-from supervisor.traces.trace_file import MARKS_LIMIT, TraceFile, trace_header
+from supervisor.traces.trace_file import MARKS_LIMIT, NO_VERDICTS_LIMIT, TraceFile, trace_header
 from tests.support.control_peer import extension_stats, host_stats
 from wire import stats
 
@@ -82,6 +82,7 @@ def test_falls_are_written_at_once_and_bounded(tmp_path):
         trace.fell(named("a"), None, CRASH)
         assert number > 2 or len(lines(trace)) == 1 + number
     assert len(lines(trace)) == 1 + MARKS_LIMIT
+    assert lines(trace)[-1].detail == f"the marks end here, after {MARKS_LIMIT}"
     trace.close(None)
 
 
@@ -150,3 +151,15 @@ def test_a_trace_tells_whether_its_run_goes_on(tmp_path):
     trace.close(None)
     assert not is_being_written(trace.path)
     assert not is_being_written(tmp_path / "missing.jsonl")
+
+
+def test_a_guard_without_verdicts_leaves_room_for_other_falls(tmp_path):
+    trace = new(tmp_path)
+    trace.begin()
+    for _ in range(NO_VERDICTS_LIMIT + 5):
+        trace.fell(named("a"), None, Fall("no_verdict", "tool_call: timeout"))
+    trace.fell(named("b"), None, CRASH)
+    trace.close(None)
+    *_, last, crash, _figures = lines(trace)
+    assert (last.name, last.detail) == ("no_verdict", "no verdict: tool_call: timeout; later ones are not kept")
+    assert (crash.extension, crash.name) == ("b", "crashed")
