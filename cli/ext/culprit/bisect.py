@@ -142,7 +142,8 @@ def _found(found: Bisection, check: Check) -> list[str]:
     names, decisive = found.culprits, found.decisive
     others = len(found.extensions) - len(names)
     if len(names) == 1:
-        without = f", alone and without the {counted(others, 'other extension')}" if others else ""
+        rest = "other extension" if others == 1 else f"{others} other extensions"
+        without = f", alone and without the {rest}" if others else ""
         head = f"{names[0]} makes the run go bad{without}."
     else:
         head = f"{join_names(names, SHOWN)} make the run go bad together; each of them alone does not."
