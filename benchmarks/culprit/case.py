@@ -11,10 +11,13 @@ import sys
 import time
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.culprit.crowd import FAMILIES, SLOWNESS_S, USUAL, plant
 from benchmarks.culprit.tape import PROMPT, record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 COUNT = 50
 LONGEST_S = 300.0
@@ -61,10 +64,9 @@ def solve(folder: Path, seed: int, count: int = COUNT) -> Solved:
     check = list(FAMILIES[family].check)
     if USUAL in check:
         # A run outside of a bisection ends at its first request, since the recording has no tools. It takes as long as
-        # one without the fault, on a busy machine, too.
-        began = time.monotonic()
-        subprocess.run(run, cwd=project, env=env, capture_output=True)
-        check[check.index(USUAL)] = f"{time.monotonic() - began + SLOWNESS_S / 2:.2f}"
+        # one without the fault, on a busy machine, too; the first one starts cold.
+        usual_s = min(_seconds_of(run, project, env) for _ in range(2))
+        check[check.index(USUAL)] = f"{usual_s + SLOWNESS_S / 2:.2f}"
     began, cpu = time.monotonic(), _cpu_s()
     ended = subprocess.run(
         [*ZOT, "ext", "bisect", "--json", *check, "--", *run],
@@ -80,6 +82,12 @@ def solve(folder: Path, seed: int, count: int = COUNT) -> Solved:
     found = json.loads(ended.stdout)
     said = found["result"] if found["result"] == "found" else f"{found['result']}: {found['why']}"
     return Solved(family, seed, culprits, tuple(found["culprits"]), found["runs"], seconds, cpu, said)
+
+
+def _seconds_of(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> float:
+    began = time.monotonic()
+    subprocess.run(argv, cwd=cwd, env=env, capture_output=True)
+    return time.monotonic() - began
 
 
 def _cpu_s() -> float:
