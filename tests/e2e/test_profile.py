@@ -125,7 +125,7 @@ def test_an_extension_that_hangs_in_a_run_is_profiled_beside_its_trace(zot):
     assert "wait_for_the_moon" in file.read_text()
     trace = (runs_folder(zot.home) / f"{file.name.split('.')[0]}.jsonl").read_text()
     marks = [json.loads(line) for line in trace.splitlines()]
-    assert [mark["detail"] for mark in marks if mark.get("name") == "file"] == [file.name]
+    assert file.name in [mark["detail"] for mark in marks if mark.get("name") == "file"]
     assert "wait_for_the_moon" not in trace, "a trace has no text of an extension"
 
 
