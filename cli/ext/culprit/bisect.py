@@ -169,9 +169,12 @@ def _advice(names: Sequence[str]) -> Iterator[tuple[str, str]]:
         word = shlex.quote(name)
         if is_installed(name):
             yield f"zot ext info {word}", "where it comes from"
-            yield f"zot ext disable {word}", "run without it meanwhile"
+            yield f"zot ext disable {word}", "run without it meanwhile; if that is bad, too, bisect again without it"
         else:
-            yield f"without the --ext of {word}", "run without it meanwhile"
+            yield (
+                f"without the --ext of {word}",
+                "run without it meanwhile; if that is bad, too, bisect again without it",
+            )
     yield "zot ext test FOLDER", "whether it still does what its scripts say"
     yield "zot ext history NAME", "how often it fell in past runs"
 
