@@ -28,6 +28,8 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     """Add this to the system prompt; repeatable."""
     reasoning: Literal["off", "minimum", "low", "medium", "high", "xhigh", "max"] | None = None
     """Let the model think this much; a level that it has not becomes the nearest. Default: its own."""
+    cache_ttl: Literal["5m", "1h"] | None = None
+    """Let the provider keep cached prompts for 5 minutes or 1 hour, which costs more to write."""
     record: str | None = None
     """Write the exchanges with the model to a cassette."""
     replay: str | None = None
@@ -105,6 +107,7 @@ FIELDS = {
     "system_prompt": "system_prompt",
     "append_system_prompt": "append_system_prompt",
     "reasoning": "reasoning",
+    "cache_ttl": "cache_ttl",
     "record": "record",
     "replay": "replay",
     "ext": "extensions",

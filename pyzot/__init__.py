@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .async_runtime import AsyncEventStream, AsyncRuntime
     from .batches.async_batch import AsyncBatch
     from .batches.batch import Batch
-    from .batches.results import BatchSummary, CommandEnd, LostRequests, TaskResult, TaskUsage
+    from .batches.results import BatchSummary, CommandEnd, LostRequests, Score, TaskResult, TaskUsage
     from .errors import (
         BatchError,
         BusyError,
@@ -189,6 +189,7 @@ __all__ = [
     "Retry",
     "Runtime",
     "RuntimeDied",
+    "Score",
     "SentPrompt",
     "Session",
     "SessionBusyError",

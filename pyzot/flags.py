@@ -29,6 +29,8 @@ if TYPE_CHECKING:
         """Add this to the system prompt; repeatable."""
         reasoning: Literal["off", "minimum", "low", "medium", "high", "xhigh", "max"]
         """Let the model think this much; a level that it has not becomes the nearest. Default: its own."""
+        cache_ttl: Literal["5m", "1h"]
+        """Let the provider keep cached prompts for 5 minutes or 1 hour, which costs more to write."""
         record: Place
         """Write the exchanges with the model to a cassette."""
         replay: Place
@@ -109,6 +111,8 @@ if TYPE_CHECKING:
     class BatchFlags(TypedDict, total=False):
         """The flags of `zot batch`. Times are seconds."""
 
+        repeat: int
+        """Run each task N times, as ID#1 to ID#N; ZOT_SEED differs in each."""
         redo: str | Sequence[str]
         """Tasks of an earlier batch in this folder to run again: `failed`, `changed`, `all`, or ids."""
         provider: str
@@ -125,6 +129,8 @@ if TYPE_CHECKING:
         """Add this to the system prompt; repeatable."""
         reasoning: Literal["off", "minimum", "low", "medium", "high", "xhigh", "max"]
         """Let the model think this much; a level that it has not becomes the nearest. Default: its own."""
+        cache_ttl: Literal["5m", "1h"]
+        """Let the provider keep cached prompts for 5 minutes or 1 hour, which costs more to write."""
         replay: Place
         """Answer from a cassette; a request that differs is an error."""
         tools: str | Sequence[str]
@@ -177,8 +183,17 @@ if TYPE_CHECKING:
         """Carry out N runs at the same time. Default: as many as cores and memory allow."""
         retries: int
         """Try a task up to N times more after a crash or an error that may pass."""
-        workspace: Literal["shared", "copy"]
-        """shared: each task works in its folder. copy: it works in a copy, and its changes are kept as a diff."""
+        workspace: Literal["shared", "copy", "worktree"]
+        """shared: each task works in its folder. copy: it works in a copy, and its changes are kept as a diff.
+        worktree: in a git worktree of HEAD, likewise."""
+        in_: str
+        """Put PREFIX before each command of a task, its check and score included; {workspace} is its folder."""
+        score: str
+        """Score each run with this command in its folder; a task's own score replaces it."""
+        no_warm_cache: bool
+        """Send all requests at once. Default: the first of a prefix goes alone, and fills the cache."""
+        batch_api: bool
+        """Send tasks of one turn through the Message Batches API, at half the price."""
         share: str | Sequence[str]
         """Let all runs share one process of the extension NAME, whatever its manifest says; repeatable."""
         max_cost_usd: float
@@ -203,6 +218,7 @@ RUN = {
     "system_prompt": TEXT,
     "append_system_prompt": TEXTS,
     "reasoning": TEXT,
+    "cache_ttl": TEXT,
     "record": PLACE,
     "replay": PLACE,
     "tools": CSV,
@@ -242,6 +258,7 @@ RUN = {
     "openmetrics": SWITCH,
 }
 BATCH = {
+    "repeat": COUNT,
     "redo": TEXTS,
     "provider": TEXT,
     "model": TEXT,
@@ -250,6 +267,7 @@ BATCH = {
     "system_prompt": TEXT,
     "append_system_prompt": TEXTS,
     "reasoning": TEXT,
+    "cache_ttl": TEXT,
     "replay": PLACE,
     "tools": CSV,
     "no_tools": SWITCH,
@@ -276,6 +294,10 @@ BATCH = {
     "jobs": COUNT,
     "retries": COUNT,
     "workspace": TEXT,
+    "in_": TEXT,
+    "score": TEXT,
+    "no_warm_cache": SWITCH,
+    "batch_api": SWITCH,
     "share": TEXTS,
     "max_cost_usd": DOLLARS,
     "reserve": TEXT,

@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-from functools import partial
-from random import random
 from typing import TYPE_CHECKING
 
 from agent.batch import schedule
@@ -27,6 +24,7 @@ from agent.batch.pool.run_order import Orders
 from agent.batch.request import BatchControls
 from agent.batch.reserve import Spent
 from agent.batch.tally import Tally, batch_end, spent_in
+from agent.batch.task_queue import TaskQueue
 from agent.batch.workspace.copy import remove_snapshots
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
@@ -113,11 +111,7 @@ class Batch:
         )  # fmt: skip
         self._tally = Tally(self.loop.clock())
         self._journal: Journal | None = None
-        self._waiting: deque[Task] = deque()
-        self._retries: deque[Task] = deque()
-        self._later = 0
-        """Tasks that are to come to `_retries`."""
-        self._digests: dict[str, str] = {}
+        self._queue = TaskQueue(self.loop)
         self._limit: LimitStop | None = None
         self._halt = schedule.Halt.NONE
         self._failure = ""
@@ -135,7 +129,7 @@ class Batch:
         return self._tally.view(
             self.loop.clock(),
             tasks=len(self._tasks),
-            waiting=len(self._waiting),
+            waiting=self._queue.new,
             runs=self._attempts.views(),
             jobs=self.jobs,
             controls=self.controls,
@@ -200,8 +194,7 @@ class Batch:
         if is_shared and (line := writers_of_one_folder(opening.to_run, self._request.run)):
             self._advise(line)
         self._trace.begin()
-        self._digests = opening.digests
-        self._waiting.extend(opening.to_run)
+        self._queue.add(opening.to_run, opening.digests)
         self._tally.begin(spent_in(journal.state, self._request.reserve), opening.done.values())
         journal.opened(version=self._version, tasks=len(self._tasks), jobs=self.jobs)
         self._log.info(
@@ -264,9 +257,9 @@ class Batch:
         return schedule.Situation(
             jobs=self.jobs,
             busy=self._attempts.count,
-            retries=len(self._retries),
-            waiting=len(self._waiting),
-            later=self._later,
+            retries=self._queue.due,
+            waiting=self._queue.new,
+            later=self._queue.later,
             is_paused=controls.is_paused or self._is_full() or self._processes.is_host_awaited,
             is_draining=controls.is_draining,
             is_stopping=controls.is_stopping or bool(self._failure),
@@ -294,8 +287,7 @@ class Batch:
         while (step := schedule.next_step(self._situation())) in (schedule.Step.RETRY, schedule.Step.NEW):
             if self._is_used_up():
                 continue  # nothing more is started: the next step is another one
-            task = (self._retries if step is schedule.Step.RETRY else self._waiting).popleft()
-            self._attempts.start(task, self._digests.get(task.id, ""))
+            self._attempts.start(*self._queue.take(step))
 
     def _pause_or_resume(self) -> None:
         self._was_paused = self.controls.is_paused
@@ -311,7 +303,7 @@ class Batch:
         self._limit = reached_limit(self._request, self._spent(), self._tally.failures, elapsed)
         if self._limit is None:
             return False
-        left = len(self._waiting) + len(self._retries) + self._later
+        left = self._queue.left
         not_started = "1 task is not started" if left == 1 else f"{left} tasks are not started"
         self._say(f"zot batch: {self._limit.words}: {not_started}; running ones end")
         self._log.warning("limit", reason=self._limit.reason, message=self._limit.words, not_started=left)
@@ -322,20 +314,11 @@ class Batch:
     def _on_over(self, active: Active, outcome: Outcome, final: bool) -> None:
         if final:
             self._tally.task_ended(outcome.status)
-        elif outcome.status is not TaskStatus.INTERRUPTED or active.is_to_go_on:
-            self._tally.retried += not active.is_to_go_on
-            failed = self._opened().state.history(active.task.id).failed
-            chance = random()  # noqa: S311  nothing secret depends on it
-            wait = 0.0 if active.is_to_go_on else schedule.wait_s(outcome.error_kind, failed, chance)
-            if wait:
-                self._later += 1
-                self.loop.call_later(wait, partial(self._try_later, active.task))
-            else:
-                self._retries.append(active.task)
-
-    def _try_later(self, task: Task) -> None:
-        self._later -= 1
-        self._retries.append(task)
+        elif active.is_to_go_on:
+            self._queue.put_back(active.task)
+        elif outcome.status is not TaskStatus.INTERRUPTED:
+            self._tally.retried += 1
+            self._queue.put_back_after(active.task, outcome, self._opened().state.history(active.task.id).failed)
 
     def _tick(self) -> None:
         self._tally.note_tokens(self.loop.clock(), self._spent().usage.total)

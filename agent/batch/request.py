@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from agent.options import RunRequest
 
-Workspace = Literal["shared", "copy"]
+Workspace = Literal["shared", "copy", "worktree"]
 StopReason = Literal["done", "drained", "stopped", "budget", "deadline", "failures", "failed"]
 """`failed`: the files of the batch cannot be written."""
 
@@ -35,6 +35,14 @@ class BatchRequest(msgspec.Struct, frozen=True, kw_only=True):
     share: tuple[str, ...] = ()
     """Extensions of which one process serves all runs, whatever their manifests say."""
     workspace: Workspace = "shared"
+    score: str | None = None
+    """The `score` command of tasks without one."""
+    command_prefix: str | None = None
+    """Before each command that runs in a task: its tools' commands, `check` and `score`."""
+    warm_cache: bool = True
+    """Whether the first request of a prefix goes alone until its reply begins, so that the others find it cached."""
+    batch_api: bool = False
+    """Whether the tasks go through the Message Batches API."""
     task_timeout: float | None = None
     """Seconds for a run whose task has no `timeout_s`."""
     task_max_cost_usd: float | None = None

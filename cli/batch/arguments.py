@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent.options import RunRequest
+    from wire.flags.flag import Flag
 
 STDIN = "-"
 DEFAULT_SEED = 0
@@ -55,7 +56,7 @@ def arguments_from(given: Mapping[str, Any]) -> BatchArguments:
         run = request_from({flag.name: given[flag.name] for flag in OF_EACH_RUN} | {"no_session": True})
     except FlagError as error:
         raise CommandLineError(str(error)) from None
-    own = {flag.field or flag.name: given[flag.name] for flag in OF_THE_BATCH if given[flag.name] is not None}
+    own = {flag.field or flag.name: _value(flag, given) for flag in OF_THE_BATCH if given[flag.name] is not None}
     request = BatchRequest(
         redo=tuple(given["redo"] or ()), folder=folder_from(given["output"]), run=absolute_paths(run), **own
     )
@@ -70,6 +71,11 @@ def arguments_from(given: Mapping[str, Any]) -> BatchArguments:
         has_events=not given["no_events"],
         resumes=given["resume"],
     )
+
+
+def _value(flag: Flag, given: Mapping[str, Any]) -> Any:
+    """The value of the flag's field: a flag `--no-…` makes it false."""
+    return not given[flag.name] if flag.name.startswith("no_") else given[flag.name]
 
 
 def absolute_paths(run: RunRequest) -> RunRequest:

@@ -23,6 +23,7 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--system-prompt": ("system_prompt", "text"),
     "--append-system-prompt": ("append_system_prompt", "texts"),
     "--reasoning": ("reasoning", ("off", "minimum", "low", "medium", "high", "xhigh", "max")),
+    "--cache-ttl": ("cache_ttl", ("5m", "1h")),
     "--record": ("record", "text"),
     "--replay": ("replay", "text"),
     "--tools": ("tools", "text"),

@@ -33,6 +33,19 @@ class CommandEnd(Part):
     """The last 4 KiB of its output."""
 
 
+class Score(Part):
+    """The score of an attempt, from its `score` command."""
+
+    _parts: ClassVar[dict[str, str]] = {"command": "CommandEnd"}
+    value: float | None
+    """Usually from 0 to 1; null if the command told none, see `reason`."""
+    values: dict[str, Any] = {}
+    """The JSON object in the last line of its output; empty without one."""
+    reason: str = ""
+    """Why there is no value: the command timed out or could not be started, or its last line is no number."""
+    command: CommandEnd | None = None
+
+
 class LostRequests(Part):
     """Sums over the requests of an attempt with unknown cost: the reply broke off, or the run ended before it."""
 
@@ -57,6 +70,7 @@ class TaskResult(Part):
         "extensions": "Cost{}",
         "setup": "CommandEnd",
         "check": "CommandEnd",
+        "score": "Score",
     }
     id: str
     attempt: int
@@ -115,9 +129,13 @@ class TaskResult(Part):
     extensions: dict[str, Cost] = {}
     setup: CommandEnd | None = None
     check: CommandEnd | None = None
+    score: Score | None = None
+    """The score of the run; null without a `score` command, and if the run itself failed (see `SCORED`)."""
+    repeat: int = 0
+    """Number of the repetition, from 1; 0 if the task runs once."""
     diff: str = ""
-    """With `--workspace copy`: the file with the changes of the run, below the folder of the batch; empty without
-    changes."""
+    """With `--workspace copy` or `worktree`: the file with the changes of the run, below the folder of the batch; empty
+    without changes."""
     digest: str = ""
     """Hash of the task and of the files that it names, as in `Started`."""
     meta: dict[str, Any] = {}

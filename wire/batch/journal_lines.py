@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from wire.batch.outcome import Outcome  # noqa: TC001  (msgspec reads the annotations)
+from wire.batch.outcome import Outcome, Score  # noqa: TC001  (msgspec reads the annotations)
 from wire.lenient_json import UNREADABLE
 
 VERSION = 1
@@ -79,6 +79,27 @@ class Reopened(Line, frozen=True, kw_only=True, tag="reopened"):
     task: str
 
 
+class Scored(Line, frozen=True, kw_only=True, tag="scored"):
+    """The result of a task was scored again (`zot batch score`): this score replaces that of its outcome. The last line
+    counts, if its attempt is the one whose outcome counts."""
+
+    task: str
+    attempt: int
+    score: Score
+
+
+class Changed(Line, frozen=True, kw_only=True, tag="changed"):
+    """Somebody has changed the batch while it runs (`zot batch ctl`)."""
+
+    what: Literal["jobs", "budget", "pause", "resume", "stop", "requeue"]
+    value: float | None = None
+    """The new number of `jobs`, or of US dollars of `budget`."""
+    task: str = ""
+    """The task that was requeued."""
+    now: bool = False
+    """With `pause`: whether running ones were stopped."""
+
+
 class Closed(Line, frozen=True, kw_only=True, tag="closed"):
     """The batch process has ended in good order."""
 
@@ -87,7 +108,7 @@ class Closed(Line, frozen=True, kw_only=True, tag="closed"):
     """The flag of the limit that was used up, such as `--max-cost-usd`; empty if none was."""
 
 
-AnyLine = Opened | Started | Paused | Resumed | Finished | Reopened | Closed
+AnyLine = Opened | Started | Paused | Resumed | Finished | Reopened | Scored | Changed | Closed
 
 _decoder = msgspec.json.Decoder(AnyLine)
 _encoder = msgspec.json.Encoder()

@@ -38,6 +38,18 @@ class TaskStatus(Enum):
     """The run ended with `ok`, but its `check` failed."""
 
 
+FAILURES = frozenset(
+    {
+        *(TaskStatus.BLOCKED, TaskStatus.MAX_STEPS, TaskStatus.BUDGET, TaskStatus.TIMEOUT),
+        *(TaskStatus.INVALID_ANSWER, TaskStatus.CHECK_FAILED),
+    }
+)
+"""The ends in which the agent did its work and the task was not solved. Every other one but `ok` is a fault: something
+broke, or was set up wrongly."""
+SCORED = FAILURES | {TaskStatus.OK}
+"""The ends after which a `score` command runs, and which count as a repetition."""
+
+
 class Usage(msgspec.Struct, frozen=True, gc=False):
     """Tokens of all requests of an attempt."""
 
@@ -64,6 +76,18 @@ class CommandEnd(msgspec.Struct, frozen=True):
     def how(self) -> str:
         """In words: `exit 1`, or `killed by signal 9`."""
         return f"exit {self.exit_status}" if self.exit_status >= 0 else f"killed by signal {-self.exit_status}"
+
+
+class Score(msgspec.Struct, frozen=True):
+    """The score of an attempt, from its `score` command."""
+
+    value: float | None
+    """Usually from 0 to 1; null if the command told none, see `reason`."""
+    values: dict[str, Any] = {}
+    """The JSON object in the last line of its output; empty without one."""
+    reason: str = ""
+    """Why there is no value: the command timed out or could not be started, or its last line is no number."""
+    command: CommandEnd | None = None
 
 
 class Lost(msgspec.Struct, frozen=True, gc=False):
@@ -154,9 +178,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     extensions: dict[str, Cost] = {}
     setup: CommandEnd | None = None
     check: CommandEnd | None = None
+    score: Score | None = None
+    """The score of the run; null without a `score` command, and if the run itself failed (see `SCORED`)."""
+    repeat: int = 0
+    """Number of the repetition, from 1; 0 if the task runs once."""
     diff: str = ""
-    """With `--workspace copy`: the file with the changes of the run, below the folder of the batch; empty without
-    changes."""
+    """With `--workspace copy` or `worktree`: the file with the changes of the run, below the folder of the batch; empty
+    without changes."""
     digest: str = ""
     """Hash of the task and of the files that it names, as in `Started`."""
     meta: dict[str, Any] = {}

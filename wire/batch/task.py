@@ -69,8 +69,14 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A shell command, run in the working folder before the run. If it fails the task is `setup_failed`."""
     check: Text | None = None
     """A shell command, run in the working folder after the run. If it fails the task is `check_failed`."""
+    score: Text | None = None
+    """A shell command, run in the working folder after the run and `check`, whatever they said. Its score is the number
+    in the last line of its output, or `score` of the JSON object there, else 1 for exit status 0 and 0 for another."""
     replay: Text | None = None
     """A cassette that answers instead of the model."""
+    repeat: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """Number of the repetition, from 1. `--repeat` makes it, and adds it to the id: `fix#2`. Absent if the task runs
+    once."""
 
 
 class TaskError(ValueError):

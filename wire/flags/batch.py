@@ -86,8 +86,24 @@ OF_THE_BATCH = (
     ),
     Flag(
         "--workspace",
-        "shared: each task works in its folder. copy: it works in a copy, and its changes are kept as a diff.",
-        Kind.CHOICE, POOL, choices=("shared", "copy"), default="shared",
+        "shared: each task works in its folder. copy: it works in a copy, and its changes are kept as a diff."
+        " worktree: in a git worktree of HEAD, likewise.",
+        Kind.CHOICE, POOL, choices=("shared", "copy", "worktree"), default="shared",
+    ),
+    Flag(
+        "--in", "Put PREFIX before each command of a task, its check and score included; {workspace} is its folder.",
+        panel=POOL, metavar="PREFIX", field="command_prefix",
+    ),
+    Flag(
+        "--score", "Score each run with this command in its folder; a task's own score replaces it.", panel=EACH,
+        metavar="CMD",
+    ),
+    Flag(
+        "--no-warm-cache", "Send all requests at once. Default: the first of a prefix goes alone, and fills the cache.",
+        SWITCH, POOL, field="warm_cache",
+    ),
+    Flag(
+        "--batch-api", "Send tasks of one turn through the Message Batches API, at half the price.", SWITCH, POOL,
     ),
     SHARE.variant(panel=POOL),
     MAX_COST_USD,
@@ -127,6 +143,9 @@ BATCH = (
         panel=TASKS, metavar="I/N", is_option=False,
     ),
     Flag(
+        "--repeat", "Run each task N times, as ID#1 to ID#N; ZOT_SEED differs in each.", COUNT, TASKS, most=1000,
+    ),
+    Flag(
         "--redo", "Run these again although they are done: failed, changed, all, or an id; repeatable.", TEXTS, TASKS,
         metavar="WHICH", choices=("all", "changed", "failed"),
         option_help="Tasks of an earlier batch in this folder to run again: `failed`, `changed`, `all`, or ids.",
@@ -134,6 +153,10 @@ BATCH = (
     Flag(
         "--resume", "Resume the batch in RUNDIR, as without this flag, but refuse to begin one.", SWITCH, TASKS,
         is_option=False,
+    ),
+    Flag(
+        "--dry-run", "Start no task: print which would run, with their extensions, and the most that they can cost.",
+        SWITCH, TASKS, is_option=False,
     ),
     *OF_EACH_RUN,
     *OF_THE_BATCH,

@@ -115,6 +115,10 @@ RUN = (
         "--reasoning", "Let the model think this much; a level that it has not becomes the nearest. Default: its own.",
         Kind.CHOICE, MODEL, choices=LEVELS,
     ),
+    Flag(
+        "--cache-ttl", "Let the provider keep cached prompts for 5 minutes or 1 hour, which costs more to write.",
+        Kind.CHOICE, MODEL, choices=("5m", "1h"),
+    ),
     RECORD,
     Flag("--replay", "Answer from a cassette; a request that differs is an error.", PATH, MODEL),
     Flag(

@@ -57,7 +57,7 @@ HOST_ANSWERS = {
 }
 """Classes that the methods of a host return; `ExtensionStats` is one of them, too."""
 BATCH = {
-    "batch/outcome.py": ("Usage", "CommandEnd", "Lost", "Outcome"),
+    "batch/outcome.py": ("Usage", "CommandEnd", "Score", "Lost", "Outcome"),
     "batch/records.py": ("BatchEnd",),
 }
 """Classes of the results of a batch."""
@@ -81,6 +81,7 @@ PARTS = {
     "TaskUsage",
     "CommandEnd",
     "LostRequests",
+    "Score",
 }
 """Classes of members that are objects."""
 META = re.compile(r"Annotated\[(.+), msgspec\.Meta\([^)]*\)\]")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from wire.batch.outcome import TaskStatus
+from wire.batch.outcome import FAILURES, TaskStatus
 from wire.text import printable, printable_json
 
 if TYPE_CHECKING:
@@ -77,12 +77,6 @@ def _plain(text: str) -> str:
     return "'" + text if text.startswith(FORMULA_SIGNS) else text
 
 
-FAILURES = frozenset(
-    {
-        *(TaskStatus.BLOCKED, TaskStatus.MAX_STEPS, TaskStatus.BUDGET, TaskStatus.TIMEOUT),
-        *(TaskStatus.INVALID_ANSWER, TaskStatus.CHECK_FAILED),
-    }
-)
 LONGEST_MS = 2**53
 """Whole numbers up to this one are exact as floats; a larger one in a journal is no time."""
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")

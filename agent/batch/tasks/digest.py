@@ -30,6 +30,7 @@ NOT_COUNTED = (
     "api_key", "api_key_file", "record", "extension_wait", "watch", "stream_before_guards", "keep_session",
     "continue_last", "resume", "session", "fork", "stats", "metrics", "openmetrics", "home", "host", "host_version",
     "is_host_of_batch", "trace", "batch_trace", "batch_alerts", "profile_on_stall",
+    "cache_ttl",
 )  # fmt: skip
 """Credentials, what is only about what is kept or shown of a run, and where the processes of its extensions are."""
 BATCH_FIELDS = ("workspace", "task_timeout", "task_max_cost_usd", "run_memory")
@@ -61,6 +62,9 @@ class Digests:
         for flag in {*request.run.__struct_fields__}.difference(RUN_FIELDS, NOT_COUNTED):
             if given := getattr(request.run, flag):
                 self._flags[flag] = given
+        for name in ("score", "command_prefix"):
+            if given := getattr(request, name):
+                self._flags[name] = given
         if named := request.run.mcp_configs:
             self._files["mcp_configs"] = named
         self._settings: dict[tuple[str, ...], bytes] = {}

@@ -153,5 +153,5 @@ def test_what_a_shell_offers(zot, runs):
     assert offered("zot batch status r") == ["runs"]
     assert set(offered("zot batch logs runs t")) == {"two", "three"}
     assert offered("zot batch t.jsonl -o runs --redo f") == ["failed"]
-    assert offered("zot batch t.jsonl --workspace ") == ["shared", "copy"]
+    assert offered("zot batch t.jsonl --workspace ") == ["shared", "copy", "worktree"]
     assert "check_failed" in offered("zot batch results runs --status ch")
