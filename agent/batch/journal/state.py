@@ -8,7 +8,7 @@ import msgspec
 
 from agent.batch.journal.glance import FinishedGlance, JournalLine
 from agent.batch.reserve import NOTHING, Reserve, Spent
-from wire.batch.journal_lines import Closed, Finished, Opened, Paused, Reopened, Resumed, Started
+from wire.batch.journal_lines import Changed, Closed, Finished, Opened, Paused, Reopened, Resumed, Started
 from wire.batch.outcome import TaskStatus, Usage
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ class BatchState:
         """Number of starts of the batch."""
         self.closed: Closed | None = None
         """How the last start ended; None if it was killed, or has not ended yet."""
+        self.changes: dict[str, Changed] = {}
+        """The last change of each kind since the last start, in their order."""
         self._input = self._output = self._cache_read = self._cache_write = 0
 
     @property
@@ -121,12 +123,22 @@ class BatchState:
             self.paused.pop(line.task, None)
         elif isinstance(line, Reopened):
             self._reopened(line)
-        elif isinstance(line, Opened):
+        else:
+            self._take_of_batch(line)
+
+    def _take_of_batch(self, line: JournalLine) -> None:
+        """A line about the batch as a whole."""
+        if isinstance(line, Opened):
             self.opened, self.closed = line, None
             self.paused.clear()
+            self.changes.clear()
             self.starts += 1
         elif isinstance(line, Closed):
             self.closed = line
+        elif isinstance(line, Changed):
+            self.changes.pop("pause" if line.what == "resume" else line.what, None)
+            if line.what != "resume":
+                self.changes[line.what] = line
 
     def _of(self, task: str) -> TaskHistory:
         history = self.tasks.get(task)
