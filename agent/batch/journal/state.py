@@ -12,7 +12,7 @@ from wire.batch.journal_lines import Closed, Finished, Opened, Paused, Reopened,
 from wire.batch.outcome import TaskStatus, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from agent.batch.journal.glance import OutcomeGlance
     from agent.batch.reserve import Rule
@@ -110,6 +110,11 @@ class BatchState(msgspec.Struct):
             if history.status is not None:
                 counts[history.status.value] = counts.get(history.status.value, 0) + 1
         return counts
+
+    def statuses_of(self, tasks: Iterable[str]) -> Iterator[TaskStatus | None]:
+        """The status of the result of each of these tasks; None while it is not done."""
+        none, find = TaskHistory(), self.tasks.get
+        return (find(task, none).status for task in tasks)
 
     def take(self, line: JournalLine, offset: int) -> None:
         """The next line; `offset` is the byte of the journal where it begins."""
