@@ -222,12 +222,12 @@ class Batch:
             self._signals.halt,
             tally,
             tasks=len(self._tasks),
-            results=(journal.state.history(task.id).status for task in self._tasks),
+            results=journal.state.statuses_of(task.id for task in self._tasks),
             spent=spent_in(journal.state, self._request.reserve),
             limit=limit,
             duration_s=self._elapsed_s(),
         )
-        close_folder(self._request, self._folder, journal, reason, limit, self._say)
+        close_folder(self.loop, self._request, self._folder, journal, reason, limit, self._say)
         self._log.info("batch ended", reason=reason, exit_code=end.exit_code, statuses=end.statuses)
         return end
 
