@@ -20,7 +20,7 @@ from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.writer import Journal
 from agent.batch.log import BatchLog, BatchNotices, utc_now
-from agent.batch.opening.closing import close_folder
+from agent.batch.opening.folder_end import close_folder
 from agent.batch.opening.resume import Opening, open_batch, writers_of_one_folder
 from agent.batch.pool.processes import Processes
 from agent.batch.pool.run_order import Orders
@@ -229,6 +229,8 @@ class Batch:
     def _end(self) -> records.BatchEnd:
         journal, tally = self._opened(), self._tally
         journal.sync()
+        if self._server is not None:
+            self._server.close()  # all that it has changed is safe and answered
         reason: StopReason = schedule.stop_reason(self._situation(), was_interrupted=self._attempts.was_interrupted)
         if self._failure:
             reason = "failed"
@@ -238,12 +240,12 @@ class Batch:
             self._signals.halt,
             tally,
             tasks=len(self._tasks),
-            results=(journal.state.history(task.id).status for task in self._tasks),
+            results=journal.state.statuses_of(task.id for task in self._tasks),
             spent=spent_in(journal.state, self._request.reserve),
             limit=limit,
             duration_s=self._elapsed_s(),
         )
-        close_folder(self._request, self._folder, journal, reason, limit, self._say)
+        close_folder(self.loop, self._request, self._folder, journal, reason, limit, self._say)
         self._log.info("batch ended", reason=reason, exit_code=end.exit_code, statuses=end.statuses)
         return end
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.shards import write_results
 from agent.batch.workspace.copy import remove_snapshots
+from supervisor.loop.steps import run_in_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,9 +15,11 @@ if TYPE_CHECKING:
     from agent.batch.journal.folder import RunFolder
     from agent.batch.journal.writer import Journal
     from agent.batch.request import BatchRequest, StopReason
+    from supervisor.loop.loop import Loop
 
 
 def close_folder(
+    loop: Loop,
     request: BatchRequest,
     folder: RunFolder,
     journal: Journal,
@@ -24,7 +27,8 @@ def close_folder(
     limit: str,
     say: Callable[[str], None],
 ) -> None:
-    """`limit` is the flag of the limit that was used up, or empty. After a failure of the journal it writes nothing."""
+    """`limit` is the flag of the limit that was used up, or empty. After a failure of the journal it writes nothing.
+    Work that takes long with many tasks is done in passes of `loop`."""
     if request.workspace == "copy" and (left := remove_snapshots(folder.path)):
         say(f"zot batch: the copies to compare with cannot be removed: {left}")
     if reason == "failed":
@@ -32,6 +36,7 @@ def close_folder(
     journal.closed(reason, limit)
     journal.sync()
     try:
-        write_results(folder, journal.state)
+        run_in_steps(loop, write_results(folder, journal.state))
     except (OSError, JournalError, FolderError) as error:
         say(f"zot batch: {folder.results_file} cannot be written ({error}); the journal has all")
+    run_in_steps(loop, journal.checkpoint())
