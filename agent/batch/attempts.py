@@ -55,7 +55,8 @@ class Active:
         self.digest = digest
         self.run: RunProcess | None = None
         self.is_to_go_on = False
-        """Whether the next attempt follows at once although this one counts as interrupted: nothing has run."""
+        """Whether the next attempt follows although this one counts as interrupted: nothing has run, or a user has
+        called it off."""
 
 
 class Attempts:
@@ -131,6 +132,14 @@ class Attempts:
         """The runs whose end is not recorded yet."""
         return [active.run for active in self._active.values() if active.run is not None]
 
+    def find(self, task: str) -> Active | None:
+        """The attempt of this task that is under way; None if there is none."""
+        return self._active.get(task)
+
+    def set_jobs(self, jobs: int) -> None:
+        """From now on at most `jobs` runs at the same time; more that run already go on."""
+        self.models.set_jobs(jobs)
+
     def views(self) -> list[RunView]:
         return [run.view() for run in self.runs if run.life is not RunLife.OVER]
 
@@ -152,7 +161,7 @@ class Attempts:
         journal.when_durable(partial(self._launch, active))
 
     def _launch(self, active: Active) -> None:
-        if self._is_stopping:
+        if self._is_stopping or active.is_to_go_on:
             self._finish(active, _not_begun(active))
             return
         order = self._orders.order(active.task, active.attempt, active.digest)
@@ -315,6 +324,15 @@ class Attempts:
         self._is_stopping = True
         for run in self.runs:
             run.abort(TaskStatus.INTERRUPTED, reason)
+
+    def call_off(self, reason: str, task: str = "") -> None:
+        """Tells the run of this task to end, or all runs if it is empty. They count as interrupted, and the next
+        attempts of their tasks follow. A run that is just ending keeps its end."""
+        for active in self._active.values():
+            if not task or active.task.id == task:
+                active.is_to_go_on = True
+                if active.run is not None:
+                    active.run.abort(TaskStatus.INTERRUPTED, reason)
 
     def stop_paused(self, longer_s: float, reason: str) -> None:
         """Tells the runs to end that have waited for a rate limit for `longer_s` seconds or more, and still wait."""

@@ -238,6 +238,16 @@ def _contradiction(tasks: Sequence[str], shards: Sequence[Shard]) -> Contradicti
     )
 
 
+def read_outcome(folder: RunFolder, task: str, history: TaskHistory) -> Outcome:
+    """The final outcome of a task that is done; reads only its line. Raises `JournalError`."""
+    with _open(folder) as file:
+        try:
+            line: Finished = decode_with(_finished, _line_at(file.fileno(), history.offset))
+        except (JournalLineError, UnknownLineError) as error:
+            raise JournalError(f"{folder.journal}: the result of task {task} cannot be read: {error}") from None
+    return line.outcome
+
+
 def ended_attempts(folder: RunFolder) -> Iterator[Outcome]:
     """Each attempt that has ended, in the order of the journal. Raises `JournalError`."""
     with _open(folder) as file:

@@ -8,7 +8,7 @@ import msgspec
 
 from agent.batch.journal.glance import FinishedGlance, JournalLine
 from agent.batch.reserve import NOTHING, Reserve, Spent
-from wire.batch.journal_lines import Closed, Finished, Opened, Paused, Reopened, Resumed, Started
+from wire.batch.journal_lines import Changed, Closed, Finished, Opened, Paused, Reopened, Resumed, Started
 from wire.batch.outcome import TaskStatus, Usage
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ class BatchState(msgspec.Struct):
     """Number of starts of the batch."""
     closed: Closed | None = None
     """How the last start ended; None if it was killed, or has not ended yet."""
+    changes: dict[str, Changed] = {}
+    """The last change of each kind since the last start, in their order."""
     input: int = 0
     output: int = 0
     cache_read: int = 0
@@ -131,12 +133,22 @@ class BatchState(msgspec.Struct):
             self.paused.pop(line.task, None)
         elif isinstance(line, Reopened):
             self._reopened(line)
-        elif isinstance(line, Opened):
+        else:
+            self._take_of_batch(line)
+
+    def _take_of_batch(self, line: JournalLine) -> None:
+        """A line about the batch as a whole."""
+        if isinstance(line, Opened):
             self.opened, self.closed = line, None
             self.paused.clear()
+            self.changes.clear()
             self.starts += 1
         elif isinstance(line, Closed):
             self.closed = line
+        elif isinstance(line, Changed):
+            self.changes.pop("pause" if line.what == "resume" else line.what, None)
+            if line.what != "resume":
+                self.changes[line.what] = line
 
     def _of(self, task: str) -> TaskHistory:
         history = self.tasks.get(task)
