@@ -25,7 +25,7 @@ from agent.batch.request import BatchControls
 from agent.batch.reserve import Spent
 from agent.batch.tally import Tally, batch_end, spent_in
 from agent.batch.task_queue import TaskQueue
-from agent.batch.workspace.copy import remove_snapshots
+from agent.batch.workspace.leavings import remove_leavings
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
 from supervisor.loop.loop import Loop, stop_signals
@@ -228,8 +228,8 @@ class Batch:
             limit=limit,
             duration_s=self.loop.clock() - tally.began,
         )
-        if self._request.workspace == "copy" and (left := remove_snapshots(self._folder.path)):
-            self._say(f"zot batch: the copies to compare with cannot be removed: {left}")
+        if self._request.workspace != "shared" and (left := remove_leavings(self._folder)):
+            self._say(f"zot batch: the copies to compare with, or worktrees, cannot be removed: {left}")
         if reason != "failed":
             journal.closed(reason, limit)
             journal.sync()

@@ -16,6 +16,7 @@ from agent.batch.log import utc_now
 from agent.batch.opening.settings import FLAGS, flags_of
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.tasks.digest import Digests
+from agent.request_checks import UsageError
 from wire.batch.outcome import Outcome, TaskStatus
 from wire.suggestions import join_names, no_such
 from wire.text import counted, noun_for, one_line, valid_text
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from agent.batch.journal.writer import Journal
     from agent.batch.request import BatchRequest
     from agent.options import RunRequest
+    from wire.batch.link import WorktreeBase
     from wire.batch.task import Task
 
 NAMED = 5
@@ -73,6 +75,8 @@ def open_batch(
     done = {task.id: status for task in tasks if (status := state.history(task.id).status) is not None}
     changed = [task for task in done if (old := state.history(task).digest) and old != current[task]]
     redo = tasks_to_redo(request.redo, done, changed, current)
+    to_run = [task for task in tasks if task.id not in done or task.id in redo]
+    bases = () if request.workspace != "worktree" else _bases(request, to_run, folder, notices)
     interrupted = {task: facts for task, facts in cut_off_runs(folder, state).items() if task not in redo}
     for task, facts in interrupted.items():
         history = state.history(task)
@@ -81,9 +85,8 @@ def open_batch(
         journal.reopened(task)
         del done[task]
     notices += _notices(state, current, [task for task in changed if task not in redo], list(interrupted))
-    _write(request, tasks, folder, digests, version)
+    _write(request, tasks, folder, digests, version, bases)
     journal.sync()
-    to_run = [task for task in tasks if task.id not in done]
     return Opening(
         to_run,
         done,
@@ -125,7 +128,31 @@ def _tasks(ids: Sequence[str]) -> str:
     return f"{noun_for(len(ids), 'task')} {shown}{more}"
 
 
-def _write(request: BatchRequest, tasks: Sequence[Task], folder: RunFolder, digests: Digests, version: str) -> None:
+def _bases(
+    request: BatchRequest, to_run: Sequence[Task], folder: RunFolder, notices: list[str]
+) -> tuple[WorktreeBase, ...]:
+    """The commits at which the worktrees of the batch begin. Removes those that a killed batch has left. Raises
+    `UsageError`."""
+    from agent.batch.workspace.base import BaseError, base_remarks, find_bases
+    from agent.batch.workspace.worktree import clear_worktrees
+
+    before = folder.read_batch()
+    known = () if before is None else before.bases
+    try:
+        bases = find_bases((task.cwd or request.run.cwd or os.getcwd() for task in to_run), known)
+    except BaseError as error:
+        raise UsageError(str(error)) from None
+    if left := clear_worktrees(folder.path, bases.values()):
+        notices.append(f"worktrees of an earlier start cannot be removed: {left}")
+    for base in bases.values():
+        notices += base_remarks(base, folder.path)
+    return tuple(bases.values())
+
+
+def _write(
+    request: BatchRequest, tasks: Sequence[Task], folder: RunFolder, digests: Digests, version: str,
+    bases: tuple[WorktreeBase, ...],
+) -> None:  # fmt: skip
     """The tasks of earlier starts stay in the folder, with their results."""
     before = folder.read_batch()
     known = {task.id: task for task in folder.read_tasks()} if before is not None else {}
@@ -138,6 +165,7 @@ def _write(request: BatchRequest, tasks: Sequence[Task], folder: RunFolder, dige
             tasks=len(known),
             tasks_digest="",
             settings={"digest": digests.settings, FLAGS: flags_of(request)},
+            bases=bases or (() if before is None else before.bases),
         )
     )
 
