@@ -83,7 +83,7 @@ class Attempts:
         advise: Callable[[str], None],
     ) -> None:
         self.models = ModelPool(
-            loop, processes.start_worker, jobs=jobs,
+            loop, processes.start_worker, jobs=jobs, warm_cache=request.warm_cache,
             on_line=self._worker_said, on_paused=self._on_paused, on_resumed=self._on_resumed, on_free=self._on_free,
             on_lost=self._on_lost,
         )  # fmt: skip
