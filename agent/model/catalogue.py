@@ -25,6 +25,8 @@ PACKAGED = "packaged"
 """The source of the entries here; the source of other entries is their file."""
 DEFAULT_MODEL = "claude-sonnet-5-5"
 """zot's own default is claude-sonnet-4-5. The provider retires it on 2026-11-30 and names this model as successor."""
+BATCH_FACTOR = 0.5
+"""The part of its price that a request costs in a message batch, cached tokens included."""
 MAX_TOKENS = 32_000
 """Maximum tokens of a reply, unless the model's own limit is lower."""
 MAX_TOKENS_UNKNOWN_MODEL = 8_192

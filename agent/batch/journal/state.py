@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.journal.glance import FinishedGlance, JournalLine
+from agent.batch.journal.sent_batches import SentBatches
 from agent.batch.reserve import NOTHING, Reserve, Spent
-from wire.batch.journal_lines import Closed, Finished, Opened, Paused, Reopened, Resumed, Started
+from wire.batch.journal_lines import (
+    BatchCreated,
+    BatchPlanned,
+    Closed,
+    Finished,
+    Opened,
+    Paused,
+    Reopened,
+    Resumed,
+    Started,
+)
 from wire.batch.outcome import TaskStatus, Usage
 
 if TYPE_CHECKING:
@@ -67,6 +78,8 @@ class BatchState:
         self.pauses = 0
         self.paused: dict[str, str] = {}
         """Why, by the ids of the tasks whose runs wait for a rate limit, if the batch still runs."""
+        self.sent = SentBatches()
+        """The message batches of which not all results are recorded."""
         self.opened: Opened | None = None
         """The last start of the batch."""
         self.starts = 0
@@ -95,8 +108,10 @@ class BatchState:
         return self.tasks.get(task) or TaskHistory()
 
     def interrupted(self) -> Iterator[str]:
-        """Ids of tasks with an attempt that has started and not finished."""
-        return (task for task, history in self.tasks.items() if history.is_interrupted)
+        """Ids of tasks with an attempt that has started and not finished, without those in `sent`: the provider works
+        for these whether the batch process lives or not."""
+        sent = self.sent.tasks
+        return (task for task, history in self.tasks.items() if history.is_interrupted and task not in sent)
 
     def statuses(self) -> dict[str, int]:
         """How many tasks are done with each status, by its word."""
@@ -125,6 +140,8 @@ class BatchState:
             self.opened, self.closed = line, None
             self.paused.clear()
             self.starts += 1
+        elif isinstance(line, BatchPlanned | BatchCreated):
+            self.sent.take(line)
         elif isinstance(line, Closed):
             self.closed = line
 
@@ -147,6 +164,8 @@ class BatchState:
         history, outcome, attempt = self._of(line.task), line.outcome, line.attempt
         if self.paused:
             self.paused.pop(line.task, None)
+        if self.sent.open:
+            self.sent.finished(line.task, attempt)
         self._pay(outcome)
         if attempt > history.attempts:
             history.attempts = attempt

@@ -55,7 +55,7 @@ class Opening(msgspec.Struct, frozen=True):
     again: tuple[str, ...]
     """The tasks that are done and run again."""
     digests: dict[str, str]
-    """The digest of each task to run."""
+    """The digest of each task to run, or whose result is awaited from a message batch."""
     notices: list[str]
     """Lines for the user."""
 
@@ -67,6 +67,11 @@ def open_batch(
     redone. Raises `FolderError`, `RedoError`, and `JournalError` if that cannot be written."""
     state = journal.state
     _check_complete(folder, state)
+    if state.sent.tasks and not request.batch_api:
+        raise FolderError(
+            f"{folder.journal}: {counted(len(state.sent.tasks), 'task')} went into message batches, whose results are"
+            " not recorded: give --batch-api, or use zot batch retry"
+        )
     notices = list(journal.notices)
     digests = Digests(request)
     current = {task.id: digests.of(task) for task in tasks}
@@ -83,12 +88,13 @@ def open_batch(
     notices += _notices(state, current, [task for task in changed if task not in redo], list(interrupted))
     _write(request, tasks, folder, digests, version)
     journal.sync()
-    to_run = [task for task in tasks if task.id not in done]
+    left = [task for task in tasks if task.id not in done]
+    to_run = [task for task in left if task.id not in state.sent.tasks]
     return Opening(
         to_run,
         done,
         tuple(task.id for task in to_run if task.id in redo),
-        {task.id: current[task.id] for task in to_run},
+        {task.id: current[task.id] for task in left},
         notices,
     )
 

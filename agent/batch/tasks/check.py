@@ -18,7 +18,7 @@ from wire.manifest import ManifestError
 from wire.suggestions import not_one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from agent.batch.request import BatchRequest
     from agent.batch.tasks.faults import TasksError
@@ -34,10 +34,21 @@ def check_tasks(tasks: Sequence[Task], lines: Mapping[str, str], request: BatchR
     Reads the settings and the models of the user. A schema is read whole; other files are only looked at."""
     faults, look = Faults(), _Look()
     models, credentials = ModelCheck(request), CredentialCheck(request)
+    of_batch_api = _batch_api_check(request) if request.batch_api else _no_faults
     for task in tasks:
-        for fault in filter(None, (*_faults_of(task, look, models), credentials.fault(task))):
+        for fault in filter(None, (*_faults_of(task, look, models), credentials.fault(task), *of_batch_api(task))):
             faults.add(lines.get(task.id, f"task {task.id!r}"), fault)
     return faults.error()
+
+
+def _batch_api_check(request: BatchRequest) -> Callable[[Task], Iterable[str]]:
+    from agent.batch.tasks.check_batch_api import BatchApiCheck  # looks for extensions
+
+    return BatchApiCheck(request).faults
+
+
+def _no_faults(_task: Task) -> Iterable[str]:
+    return ()
 
 
 def _faults_of(task: Task, look: _Look, models: ModelCheck) -> Iterator[str]:
