@@ -14,13 +14,14 @@ from msgspec.structs import replace
 from agent.batch import schedule
 from agent.batch.attempts import Attempts
 from agent.batch.batch_trace import BatchTrace
-from agent.batch.budget import LimitStop, reached_limit
+from agent.batch.control.limits import BatchLimits
+from agent.batch.control.signals import BatchSignals
 from agent.batch.host.candidates import host_order, shared_words
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.folder import RunFolder
-from agent.batch.journal.shards import write_results
 from agent.batch.journal.writer import Journal
 from agent.batch.log import BatchLog, BatchNotices, utc_now
+from agent.batch.opening.closing import close_folder
 from agent.batch.opening.resume import Opening, open_batch, writers_of_one_folder
 from agent.batch.pool.jobs import DESCRIPTORS, available_memory, cores, default_jobs, jobs_within
 from agent.batch.pool.processes import Processes
@@ -29,7 +30,6 @@ from agent.batch.request import BatchControls
 from agent.batch.reserve import Spent
 from agent.batch.tally import Tally, batch_end, spent_in
 from agent.batch.task_queue import TaskQueue
-from agent.batch.workspace.copy import remove_snapshots
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
 from supervisor.loop.loop import Loop, stop_signals
@@ -38,7 +38,6 @@ from wire.batch import records
 from wire.batch.outcome import Outcome, TaskStatus
 
 if TYPE_CHECKING:
-    import signal
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
@@ -121,8 +120,8 @@ class Batch:
         self._tally = Tally(self.loop.clock())
         self._journal: Journal | None = None
         self._queue = TaskQueue(self.loop)
-        self._limit: LimitStop | None = None
-        self._halt = schedule.Halt.NONE
+        self._limits = BatchLimits(request, say=say, log=self._log)
+        self._signals = BatchSignals(self.controls, self._attempts, say=say, log=self._log)
         self._failure = ""
         """Why the files of the batch cannot be written."""
         self._was_stopping = self._was_paused = self._was_full = False
@@ -142,7 +141,7 @@ class Batch:
             runs=self._attempts.views(),
             jobs=self.jobs,
             controls=self.controls,
-            is_draining=self.controls.is_draining or self.controls.is_stopping or self._limit is not None,
+            is_draining=self.controls.is_draining or self.controls.is_stopping or self._limits.stop is not None,
             spent=self._spent(),
             why_paused=PAUSED if self.controls.is_paused else self._attempts.models.why_paused(),
             memory_bytes=self._attempts.memory_bytes(),
@@ -160,7 +159,7 @@ class Batch:
     def run(self) -> records.BatchEnd:
         """Runs the batch until nothing is left to do or it is stopped. By then all results are on disk, and every
         process that it has started has ended. Raises `BatchError` if it cannot begin, and `RedoError`."""
-        with self.loop.signals(stop_signals(), self._on_signal):
+        with self.loop.signals(stop_signals(), self._signals.take):
             try:
                 opening = self._open()
             except (JournalError, FolderError) as error:
@@ -227,26 +226,18 @@ class Batch:
         reason: StopReason = schedule.stop_reason(self._situation(), was_interrupted=self._attempts.was_interrupted)
         if self._failure:
             reason = "failed"
-        limit = self._limit.limit if self._limit is not None and reason == self._limit.reason else ""
+        limit = self._limits.flag_of(reason)
         end = batch_end(
             reason,
-            self._halt,
+            self._signals.halt,
             tally,
             tasks=len(self._tasks),
-            results=(journal.state.history(task.id).status for task in self._tasks),
+            results=journal.state.statuses_of(task.id for task in self._tasks),
             spent=spent_in(journal.state, self._request.reserve),
             limit=limit,
-            duration_s=self.loop.clock() - tally.began,
+            duration_s=self._elapsed_s(),
         )
-        if self._request.workspace == "copy" and (left := remove_snapshots(self._folder.path)):
-            self._say(f"zot batch: the copies to compare with cannot be removed: {left}")
-        if reason != "failed":
-            journal.closed(reason, limit)
-            journal.sync()
-            try:
-                write_results(self._folder, journal.state)
-            except (OSError, JournalError, FolderError) as error:
-                self._say(f"zot batch: {self._folder.results_file} cannot be written ({error}); the journal has all")
+        close_folder(self.loop, self._request, self._folder, journal, reason, limit, self._say)
         self._log.info("batch ended", reason=reason, exit_code=end.exit_code, statuses=end.statuses)
         return end
 
@@ -276,7 +267,7 @@ class Batch:
             or not self._attempts.has_room,
             is_draining=controls.is_draining,
             is_stopping=controls.is_stopping or bool(self._failure),
-            limit=None if self._limit is None else self._limit.reason,
+            limit=None if self._limits.stop is None else self._limits.stop.reason,
         )
 
     def _advance_and_look(self) -> bool:
@@ -311,16 +302,13 @@ class Batch:
             self._attempts.models.resume()
 
     def _is_used_up(self) -> bool:
-        """Whether a limit of the batch forbids the next start. Says so once."""
-        elapsed = self.loop.clock() - self._tally.began
-        self._limit = reached_limit(self._request, self._spent(), self._tally.failures, elapsed)
-        if self._limit is None:
-            return False
-        left = self._queue.left
-        not_started = "1 task is not started" if left == 1 else f"{left} tasks are not started"
-        self._say(f"zot batch: {self._limit.words}: {not_started}; running ones end")
-        self._log.warning("limit", reason=self._limit.reason, message=self._limit.words, not_started=left)
-        return True
+        """Whether a limit of the batch forbids the next start."""
+        return self._limits.forbid_start(
+            self._spent(), failures=self._tally.failures, elapsed_s=self._elapsed_s(), left=self._queue.left
+        )
+
+    def _elapsed_s(self) -> float:
+        return self.loop.clock() - self._tally.began
 
     # --- what has ended -----------------------------------------------------------------------------------------
 
@@ -342,29 +330,13 @@ class Batch:
 
     def _heed_deadline(self) -> None:
         """Once the deadline is over, says so even if no task could start now, and stops runs that have waited long."""
-        limit = self._request.deadline
-        if limit is None or self.loop.clock() < self._tally.began + limit or self.controls.is_paused:
+        if not self._limits.is_late(self._elapsed_s()) or self.controls.is_paused:
             return
-        if self._limit is None:
+        if self._limits.stop is None:
             self._is_used_up()
         self._attempts.stop_paused(LONG_PAUSE_S, WAITED)
 
     # --- the end ----------------------------------------------------------------------------------------------
-
-    def _on_signal(self, number: signal.Signals) -> None:
-        self._halt = halt = schedule.after_signal(self._halt, number)
-        running = self._attempts.count
-        self._log.warning("signal", signal=number.name, next=halt.name.lower())
-        if halt is schedule.Halt.DRAIN:
-            if running:
-                self._say(f"zot batch: {number.name}: no new tasks start; {running} end first. Once more stops them")
-            self.controls.is_draining = True
-        elif halt is schedule.Halt.STOP:
-            are = "task is" if running == 1 else "tasks are"
-            self._say(f"zot batch: {number.name}: {running} running {are} stopped. Once more kills them")
-            self.controls.is_stopping = True
-        else:
-            self._attempts.kill("the batch was killed")
 
     def _on_journal_failure(self, reason: str) -> None:
         self._fail(reason)

@@ -3,8 +3,9 @@
 An unlisted model works, too; only its cost is unknown. Sources, read in November 2026: the ids and the
 retirement dates are in the anthropic SDK (`types/model.py`, `resources/messages/messages.py`); windows, limits, prices
 and thinking styles are on the model pages and the price list at platform.claude.com/docs (`cache_write` is the price
-of the five-minute cache, the only one that we ask for). The cache-read price of claude-sonnet-5-5 is the one in force
-since 2026-10-07. claude-fable-5-2 is of 2026-11-09. The mythos models are left out, because only a few may use them.
+of the five-minute cache; a write to that of an hour costs twice the input). The cache-read price of claude-sonnet-5-5
+is the one in force since 2026-10-07. claude-fable-5-2 is of 2026-11-09. The mythos models are left out, because only a
+few may use them.
 
 The models of the user's `models.json` come before these: `use` adds them, once, before a run starts.
 """
@@ -27,6 +28,8 @@ DEFAULT_MODEL = "claude-sonnet-5-5"
 """zot's own default is claude-sonnet-4-5. The provider retires it on 2026-11-30 and names this model as successor."""
 BATCH_FACTOR = 0.5
 """The part of its price that a request costs in a message batch, cached tokens included."""
+HOUR_TIMES = 2.0
+"""Price of a token that is cached for an hour, in those of an input token."""
 MAX_TOKENS = 32_000
 """Maximum tokens of a reply, unless the model's own limit is lower."""
 MAX_TOKENS_UNKNOWN_MODEL = 8_192
@@ -51,6 +54,11 @@ class Prices(msgspec.Struct, frozen=True):
     output: float | None = None
     cache_read: float | None = None
     cache_write: float | None = None
+
+    @property
+    def cache_write_1h(self) -> float | None:
+        """The price of a write that is kept for an hour: the provider's multiple of the input, for all models."""
+        return None if self.input is None else HOUR_TIMES * self.input
 
     @property
     def are_known(self) -> bool:
@@ -187,17 +195,20 @@ def plain_name(model_id: str) -> str:
 def cost_usd(info: ModelInfo | None, usage: Mapping[str, int]) -> float | None:
     """The cost of one request in US dollars; None if a needed price is unknown: zot's 0 would read as "free".
 
-    `usage` has the token counts `input`, `output`, `cache_read` and `cache_write` (absent is 0). For a running total,
-    add up the costs of the requests: with `long_prompt` the price depends on the length of each prompt.
+    `usage` has the token counts `input`, `output`, `cache_read` and `cache_write` (absent is 0), and `cache_write_1h`,
+    the part of `cache_write` that is kept for an hour: more of it than of that counts as all. For a running total, add
+    up the costs of the requests: with `long_prompt` the price depends on the length of each prompt.
     """
     if info is None or not info.prices.are_known:
         return None
     prompt = usage.get("input", 0) + usage.get("cache_read", 0) + usage.get("cache_write", 0)
     is_long = info.long_prompt is not None and prompt > info.long_prompt.over
     prices = info.long_prompt.prices if info.long_prompt is not None and is_long else info.prices
+    hour = min(usage.get("cache_write_1h", 0), usage.get("cache_write", 0))
+    counts = {**usage, "cache_write": usage.get("cache_write", 0) - hour, "cache_write_1h": hour}
     dollars = 0.0
-    for kind in ("input", "output", "cache_read", "cache_write"):
-        if count := usage.get(kind, 0):
+    for kind in ("input", "output", "cache_read", "cache_write", "cache_write_1h"):
+        if count := counts.get(kind, 0):
             price: float | None = getattr(prices, kind)
             if price is None:
                 return None

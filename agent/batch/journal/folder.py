@@ -2,7 +2,8 @@
 
 batch.json        what this batch is (`BatchFile`)
 tasks.jsonl       its tasks, as they were taken: one `wire.batch.task.Task` a line
-journal.jsonl     what was done (`wire.batch.journal_lines`); journal.torn has what was cut off it
+journal.jsonl     what was done (`wire.batch.journal_lines`); journal.torn has what was cut off it, journal.checkpoint
+                  the state after most of it
 results.jsonl     the final outcome of each task, in the order of the tasks, as the last start has left them
 batch.log         the batch's own log
 runs/NAME/        N.events.jsonl and N.stderr of each attempt N; NAME is made of the task's id
@@ -41,7 +42,10 @@ if TYPE_CHECKING:
 VERSION = 1
 BATCH = "batch.json"
 OWN_FOLDERS = frozenset({"runs", "diffs", "workspaces", "batches"})
-OWN_NAMES = OWN_FOLDERS | {BATCH, "tasks.jsonl", JOURNAL, "journal.torn", "journal.lock", "results.jsonl", "batch.log"}
+OWN_NAMES = OWN_FOLDERS | {
+    *(BATCH, "tasks.jsonl", JOURNAL, "journal.torn", "journal.lock", "journal.checkpoint"),
+    *("results.jsonl", "batch.log"),
+}
 """Names of the batch's own files; other files in its folder are left alone."""
 
 

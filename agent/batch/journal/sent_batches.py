@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
-from wire.batch.journal_lines import BatchCreated, BatchPlanned
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from wire.batch.journal_lines import PlannedRequest
+from wire.batch.journal_lines import BatchCreated, BatchPlanned, PlannedRequest
 
 
 class SentBatch(msgspec.Struct):
@@ -29,31 +22,25 @@ class SentBatch(msgspec.Struct):
     """When the provider ends it, in seconds since 1970; 0 if unknown."""
 
 
-class SentBatches:
-    def __init__(self) -> None:
-        self.open: dict[str, SentBatch] = {}
-        """By nonce."""
-        self._nonces: dict[str, str] = {}
-        """The nonce of the message batch that each task is in."""
-
-    @property
-    def tasks(self) -> Mapping[str, str]:
-        """The tasks that wait for the result of a message batch, each with its nonce."""
-        return self._nonces
+class SentBatches(msgspec.Struct):
+    open: dict[str, SentBatch] = {}
+    """By nonce."""
+    tasks: dict[str, str] = {}
+    """The tasks that wait for the result of a message batch, each with its nonce."""
 
     def take(self, line: BatchPlanned | BatchCreated) -> None:
         if isinstance(line, BatchPlanned):
             left = {request.task: number for number, request in enumerate(line.requests)}
             self.open[line.nonce] = SentBatch(line.nonce, line.requests, line.t, left)
-            self._nonces |= dict.fromkeys(left, line.nonce)
+            self.tasks |= dict.fromkeys(left, line.nonce)
         elif (sent := self.open.get(line.nonce)) is not None:
             sent.id, sent.expires = line.id, line.expires
 
     def finished(self, task: str, attempt: int) -> None:
         """An outcome is recorded. Does nothing for an attempt that no message batch has."""
-        sent = self.open.get(self._nonces.get(task, ""))
+        sent = self.open.get(self.tasks.get(task, ""))
         if sent is None or sent.requests[sent.left[task]].attempt != attempt:
             return
-        del sent.left[task], self._nonces[task]
+        del sent.left[task], self.tasks[task]
         if not sent.left:
             del self.open[sent.nonce]

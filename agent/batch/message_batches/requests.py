@@ -56,7 +56,7 @@ class Requests:
         message = Message("user", (Text(prompt), *prepared.images), now())
         return build_params(
             model=options.model, system=options.system, system_end=options.system_end, messages=[message], tools=(),
-            max_tokens=options.reply_tokens, reasoning=options.reasoning,
+            max_tokens=options.reply_tokens, reasoning=options.reasoning, cache_ttl=options.cache_ttl,
         )  # fmt: skip
 
     def _prepare(self, request: RunRequest) -> Prepared:

@@ -18,7 +18,7 @@ from wire.batch.outcome import TaskStatus
 from wire.text import one_line, valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from wire.batch.outcome import Outcome
     from wire.batch.records import BatchEnd, TaskEnd
@@ -179,7 +179,7 @@ def next_commands(where: str, statuses: Mapping[str, int], *, example: str = "",
     return align_columns(rows)
 
 
-def _some(ids: Iterable[str]) -> str:
-    names = [one_line(name, 60) for name in ids]
-    more = len(names) - MOST_IDS
-    return ", ".join(names[:MOST_IDS]) + (f" and {more} more" if more > 0 else "")
+def _some(ids: Sequence[str]) -> str:
+    names = [one_line(name, 60) for name in ids[:MOST_IDS]]
+    more = len(ids) - MOST_IDS
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")

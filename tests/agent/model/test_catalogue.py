@@ -70,6 +70,13 @@ def test_cost_of_one_request() -> None:
     assert cost_usd(find("claude-sonnet-4-5"), usage) == pytest.approx(3 + 1.5 + 0.6 + 1.5)
 
 
+def test_a_write_for_an_hour_costs_twice_the_input() -> None:
+    usage = {"input": 1_000, "cache_write": 400, "cache_write_1h": 300}
+    assert cost_usd(find("claude-sonnet-4-5"), usage) == pytest.approx((3 * 1_000 + 3.75 * 100 + 6 * 300) / 1e6)
+    too_many = {"cache_write": 400, "cache_write_1h": 500}
+    assert cost_usd(find("claude-sonnet-4-5"), too_many) == pytest.approx(6 * 400 / 1e6)
+
+
 def test_a_long_prompt_has_its_own_price() -> None:
     haiku = find("claude-haiku-5-5")
     short = {"input": 60_000, "cache_read": 30_000, "cache_write": 10_000, "output": 1000}

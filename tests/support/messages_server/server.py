@@ -215,6 +215,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
 
     def _begin(self, reply: Reply) -> None:
+        if reply.on_begin is not None:
+            reply.on_begin()
         self.send_response_only(reply.status)
         if "date" not in reply.headers:
             self.send_header("date", self.date_time_string())
