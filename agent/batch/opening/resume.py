@@ -58,7 +58,7 @@ class Opening(msgspec.Struct, frozen=True):
     again: tuple[str, ...]
     """The tasks that are done and run again."""
     digests: dict[str, str]
-    """The digest of each task to run."""
+    """The digest of each task to run, or whose result is awaited from a message batch."""
     notices: list[str]
     """Lines for the user."""
 
@@ -70,6 +70,11 @@ def open_batch(
     redone. Raises `FolderError`, `RedoError`, and `JournalError` if that cannot be written."""
     state = journal.state
     _check_complete(folder, state)
+    if state.sent.tasks and not request.batch_api:
+        raise FolderError(
+            f"{folder.journal}: {counted(len(state.sent.tasks), 'task')} went into message batches, whose results are"
+            " not recorded: give --batch-api, or use zot batch retry"
+        )
     notices = list(journal.notices)
     digests = Digests(request)
     known = known_tasks(folder)
@@ -78,7 +83,8 @@ def open_batch(
     done = {task.id: status for task in tasks if (status := state.history(task.id).status) is not None}
     changed = [task for task in done if (old := state.history(task).digest) and old != current[task]]
     redo = tasks_to_redo(request.redo, done, changed, tasks)
-    to_run = [task for task in tasks if task.id not in done or task.id in redo]
+    left = [task for task in tasks if task.id not in done or task.id in redo]
+    to_run = [task for task in left if task.id not in state.sent.tasks]
     bases = () if request.workspace != "worktree" else _bases(request, to_run, folder, notices)
     interrupted = {task: facts for task, facts in cut_off_runs(folder, state).items() if task not in redo}
     for task, facts in interrupted.items():
@@ -96,7 +102,7 @@ def open_batch(
         to_run,
         done,
         tuple(task.id for task in to_run if task.id in redo),
-        {task.id: current[task.id] for task in to_run},
+        {task.id: current[task.id] for task in left},
         notices,
     )
 
