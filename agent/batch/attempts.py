@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from agent.batch.journal.writer import Journal
     from agent.batch.log import BatchLog
     from agent.batch.pool.processes import Processes
+    from agent.batch.pool.run_facts import RunFacts
     from agent.batch.pool.run_order import Orders
-    from agent.batch.request import BatchRequest, RunView
+    from agent.batch.request import BatchRequest, MessageBatchView, RunView
     from supervisor.loop.loop import Loop
+    from supervisor.process.teardown import Stoppable
     from wire.batch import link
     from wire.batch.task import Task
 
@@ -83,7 +85,7 @@ class Attempts:
         advise: Callable[[str], None],
     ) -> None:
         self.models = ModelPool(
-            loop, processes.start_worker, jobs=jobs,
+            loop, processes.start_worker, jobs=jobs, warm_cache=request.warm_cache,
             on_line=self._worker_said, on_paused=self._on_paused, on_resumed=self._on_resumed, on_free=self._on_free,
             on_lost=self._on_lost,
         )  # fmt: skip
@@ -139,6 +141,23 @@ class Attempts:
     def set_jobs(self, jobs: int) -> None:
         """From now on at most `jobs` runs at the same time; more that run already go on."""
         self.models.set_jobs(jobs)
+
+    def facts(self) -> list[RunFacts]:
+        """Of the runs whose end is not recorded yet."""
+        return [run.facts for run in self.runs]
+
+    @property
+    def has_room(self) -> bool:
+        """Whether an attempt may be started now, as far as it is not the number of jobs that says so."""
+        return True
+
+    def sent(self) -> tuple[MessageBatchView, ...]:
+        """The message batches under way."""
+        return ()
+
+    def stoppables(self) -> Sequence[Stoppable]:
+        """The processes to stop at the end."""
+        return self.models.stoppables()
 
     def views(self) -> list[RunView]:
         return [run.view() for run in self.runs if run.life is not RunLife.OVER]

@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from agent.batch import schedule
 from agent.batch.attempts import Attempts
@@ -101,7 +105,12 @@ class Batch:
             host_order=host_order(request, home, version, self._trace), log=self._log, on_shared=self._tell_shared,
         )  # fmt: skip
         self._limits = BatchLimits(request, say=say, log=self._log)
-        self._attempts = Attempts(
+        make: Callable[..., Attempts] = Attempts
+        if request.batch_api:
+            from agent.batch.message_batches.attempts import MessageBatchAttempts  # other batches do not import it
+
+            make = partial(MessageBatchAttempts, tasks=self._tasks, version=version)
+        self._attempts = make(
             self.loop, request, folder=request.folder, jobs=self._limits.jobs, processes=self._processes,
             orders=Orders(request, self._folder, version, self._processes, self._trace), log=self._log,
             tell=self._tell, on_event=on_event, on_over=self._on_over, on_failure=self._fail,
@@ -125,7 +134,7 @@ class Batch:
         return self._processes.token
 
     def view(self) -> BatchView:
-        return self._tally.view(
+        view = self._tally.view(
             self.loop.clock(),
             tasks=len(self._tasks),
             waiting=self._queue.left,
@@ -138,11 +147,12 @@ class Batch:
             memory_bytes=self._attempts.memory_bytes(),
             rate_limited=self._attempts.models.rate_limited,
         )
+        return replace(view, sent=self._attempts.sent())
 
     def _spent(self) -> Spent:
         if self._journal is None:
             return Spent()
-        return spent_in(self._journal.state, self._request.reserve, (run.facts for run in self._attempts.runs))
+        return spent_in(self._journal.state, self._request.reserve, self._attempts.facts())
 
     # --- from the beginning to the end ------------------------------------------------------------------------
 
@@ -158,7 +168,7 @@ class Batch:
                 where = error.filename or self._folder.path
                 raise BatchError(f"{where}: cannot be written: {error.strerror or error}") from None
             try:
-                self._processes.open(is_needed=bool(opening.to_run))
+                self._processes.open(is_needed=bool(opening.to_run) and not self._request.batch_api)
                 self._begin(opening)
                 self.loop.run_until(self._advance_and_look)
                 end = self._end()
@@ -166,7 +176,7 @@ class Batch:
                 if self._server is not None:
                     self._server.close()
                 self._attempts.kill("the batch has failed")
-                self._processes.close(self._attempts.models.stoppables())
+                self._processes.close(self._attempts.stoppables())
                 if self._journal is not None:
                     self._journal.close()
                 self._log.close()
@@ -264,12 +274,15 @@ class Batch:
     def _situation(self) -> schedule.Situation:
         controls = self.controls
         return schedule.Situation(
-            jobs=self._limits.jobs,
+            jobs=sys.maxsize if self._request.batch_api else self._limits.jobs,
             busy=self._attempts.count,
             retries=self._queue.due,
             waiting=self._queue.new,
             later=self._queue.later,
-            is_paused=controls.is_paused or self._is_full() or self._processes.is_host_awaited,
+            is_paused=controls.is_paused
+            or self._is_full()
+            or self._processes.is_host_awaited
+            or not self._attempts.has_room,
             is_draining=controls.is_draining,
             is_stopping=controls.is_stopping or bool(self._failure),
             limit=None if self._limits.stop is None else self._limits.stop.reason,

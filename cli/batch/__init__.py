@@ -52,7 +52,7 @@ class BatchGroup(LazyGroup):
     modules = (
         ("Batches", (
             "cli.batch.folder.status", "cli.batch.folder.results", "cli.batch.folder.retry", "cli.batch.folder.logs",
-            "cli.batch.folder.ctl",
+            "cli.batch.folder.ctl", "cli.batch.folder.list",
         )),
     )  # fmt: skip
 

@@ -105,6 +105,32 @@ class Changed(Line, frozen=True, kw_only=True, tag="changed"):
     """`zot batch ctl`, or the key p of the progress view."""
 
 
+class PlannedRequest(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One request of a message batch."""
+
+    task: str
+    attempt: int
+
+
+class BatchPlanned(Line, frozen=True, kw_only=True, tag="batch_planned"):
+    """Tasks are about to be sent as one message batch (`--batch-api`). On disk before the request that creates it."""
+
+    nonce: str
+    """Unique. The `custom_id` of the first request of the message batch is `zot-NONCE-0`."""
+    requests: tuple[PlannedRequest, ...]
+    """By the numbers in their `custom_id`."""
+
+
+class BatchCreated(Line, frozen=True, kw_only=True, tag="batch_created"):
+    """The provider has a planned message batch."""
+
+    nonce: str
+    id: str
+    """The provider's."""
+    expires: float
+    """When the provider ends it, in seconds since 1970."""
+
+
 class Closed(Line, frozen=True, kw_only=True, tag="closed"):
     """The batch process has ended in good order."""
 
@@ -113,7 +139,9 @@ class Closed(Line, frozen=True, kw_only=True, tag="closed"):
     """The flag of the limit that was used up, such as `--max-cost-usd`; empty if none was."""
 
 
-AnyLine = Opened | Started | Paused | Resumed | Finished | Reopened | Scored | Changed | Closed
+AnyLine = (
+    Opened | Started | Paused | Resumed | Finished | Reopened | Scored | Changed | BatchPlanned | BatchCreated | Closed
+)
 
 _decoder = msgspec.json.Decoder(AnyLine)
 _encoder = msgspec.json.Encoder()

@@ -7,8 +7,20 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.journal.glance import FinishedGlance, JournalLine
+from agent.batch.journal.sent_batches import SentBatches
 from agent.batch.reserve import NOTHING, Reserve, Spent
-from wire.batch.journal_lines import Changed, Closed, Finished, Opened, Paused, Reopened, Resumed, Started
+from wire.batch.journal_lines import (
+    BatchCreated,
+    BatchPlanned,
+    Changed,
+    Closed,
+    Finished,
+    Opened,
+    Paused,
+    Reopened,
+    Resumed,
+    Started,
+)
 from wire.batch.outcome import TaskStatus, Usage
 
 if TYPE_CHECKING:
@@ -69,6 +81,8 @@ class BatchState(msgspec.Struct):
     pauses: int = 0
     paused: dict[str, str] = {}
     """Why, by the ids of the tasks whose runs wait for a rate limit, if the batch still runs."""
+    sent: SentBatches = msgspec.field(default_factory=SentBatches)
+    """The message batches of which not all results are recorded."""
     opened: Opened | None = None
     """The last start of the batch."""
     starts: int = 0
@@ -102,8 +116,10 @@ class BatchState(msgspec.Struct):
         return self.tasks.get(task) or TaskHistory()
 
     def interrupted(self) -> Iterator[str]:
-        """Ids of tasks with an attempt that has started and not finished."""
-        return (task for task, history in self.tasks.items() if history.is_interrupted)
+        """Ids of tasks with an attempt that has started and not finished, without those in `sent`: the provider works
+        for these whether the batch process lives or not."""
+        sent = self.sent.tasks
+        return (task for task, history in self.tasks.items() if history.is_interrupted and task not in sent)
 
     def statuses(self) -> dict[str, int]:
         """How many tasks are done with each status, by its word."""
@@ -143,6 +159,8 @@ class BatchState(msgspec.Struct):
             self.paused.clear()
             self.changes.clear()
             self.starts += 1
+        elif isinstance(line, BatchPlanned | BatchCreated):
+            self.sent.take(line)
         elif isinstance(line, Closed):
             self.closed = line
         elif isinstance(line, Changed):
@@ -169,6 +187,8 @@ class BatchState(msgspec.Struct):
         history, outcome, attempt = self._of(line.task), line.outcome, line.attempt
         if self.paused:
             self.paused.pop(line.task, None)
+        if self.sent.open:
+            self.sent.finished(line.task, attempt)
         self._pay(outcome)
         if attempt > history.attempts:
             history.attempts = attempt

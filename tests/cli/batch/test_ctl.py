@@ -70,6 +70,8 @@ def test_a_running_batch_is_changed_from_a_second_terminal(zot, held):
         assert "waits for  a running task to end" in waiting
         assert ctl(zot, "requeue", "three").text.startswith("nothing to do")
 
+        (listed,) = run(zot, "batch", "list", "--json").json_lines
+        assert (listed["state"], listed["pid"], listed["done"]) == ("running", batch.pid, 1)
         assert ctl(zot, "pause").text.startswith("paused")
         status = run(zot, "batch", "status", "runs")
         assert "paused by the user (pid" in status.text
