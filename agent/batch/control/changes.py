@@ -82,6 +82,7 @@ class BatchChanges:
             is_draining=parts.controls.is_draining,
             is_stopping=parts.controls.is_stopping,
             place=parts.place(asked.task) if isinstance(asked, control.Requeue) else Place.UNKNOWN,
+            is_batch_api=parts.request.batch_api,
             most_jobs=jobs,
         )
         decision = decide(asked, standing)
@@ -109,6 +110,7 @@ class BatchChanges:
         elif decision.what == "budget":
             assert decision.value is not None
             parts.limits.set_max_cost(decision.value)
+            parts.attempts.set_max_cost(decision.value)
         elif decision.what == "stop":
             parts.controls.is_draining = parts.controls.is_stopping = True
         elif decision.what == "requeue":

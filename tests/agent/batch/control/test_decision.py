@@ -29,6 +29,7 @@ STANDINGS = st.builds(
     is_draining=st.booleans(),
     is_stopping=st.booleans(),
     place=st.sampled_from(Place),
+    is_batch_api=st.booleans(),
     most_jobs=st.integers(1, 50),
 )
 
@@ -54,7 +55,7 @@ def test_the_same_request_once_more_has_nothing_to_do(asked: Asked, now: Standin
     try:
         decision = decide(asked, now)
     except RefusedError:
-        assert now.is_stopping or isinstance(asked, control.Requeue)
+        assert now.is_stopping or now.is_batch_api or isinstance(asked, control.Requeue)
         return
     assert decision.words
     if not decision.is_changed:
@@ -65,6 +66,15 @@ def test_the_same_request_once_more_has_nothing_to_do(asked: Asked, now: Standin
     again = after(now, decision)
     if not again.is_stopping:
         assert not decide(asked, again).is_changed
+
+
+@given(ASKED, STANDINGS)
+def test_requests_that_are_with_the_provider_are_never_aborted(asked: Asked, now: Standing) -> None:
+    try:
+        decision = decide(asked, replace(now, is_batch_api=True))
+    except RefusedError:
+        return
+    assert not decision.now
 
 
 @given(ASKED, STANDINGS)
