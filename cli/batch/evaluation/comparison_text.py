@@ -99,7 +99,7 @@ def figures(one: Comparison) -> list[tuple[str, str, str, str]]:
 
 
 def notes(batches: Sequence[BatchToCompare], found: Sequence[Comparison]) -> list[str]:
-    """What a reader must know to trust the figures."""
+    """Facts without which a reader would trust the figures too much."""
     told = []
     for one in found:
         names = f"{name_of(one.base)} and {name_of(one.other)}"

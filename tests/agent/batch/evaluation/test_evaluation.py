@@ -1,4 +1,4 @@
-"""What counts as a repetition, and the estimates of a batch."""
+"""Repetitions that count, and the estimates of a batch."""
 
 from __future__ import annotations
 
