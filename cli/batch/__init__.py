@@ -38,6 +38,7 @@ Examples:
     zot batch tasks.jsonl -o runs --workspace copy                   each in its own copy of the project
     zot batch tasks.jsonl -o runs --json | jq -c .type               all events of all runs
     zot batch status runs                                            how it is now
+    zot batch ctl runs jobs 8                                        eight at a time from now on
     zot batch results runs --format csv                              what came of each task
     zot batch compare runs-a runs-b                                  which is better, dearer, slower
 
@@ -53,7 +54,7 @@ class BatchGroup(LazyGroup):
     modules = (
         ("Batches", (
             "cli.batch.folder.status", "cli.batch.folder.results", "cli.batch.folder.retry", "cli.batch.folder.logs",
-            "cli.batch.folder.compare",
+            "cli.batch.folder.ctl", "cli.batch.folder.compare",
         )),
     )  # fmt: skip
 
