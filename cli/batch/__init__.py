@@ -51,6 +51,7 @@ class BatchGroup(LazyGroup):
     modules = (
         ("Batches", (
             "cli.batch.folder.status", "cli.batch.folder.results", "cli.batch.folder.retry", "cli.batch.folder.logs",
+            "cli.batch.folder.score",
         )),
     )  # fmt: skip
 

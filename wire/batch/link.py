@@ -18,6 +18,16 @@ from msgspec import Raw
 from wire.batch.outcome import CommandEnd, Score, TaskStatus  # noqa: TC001  (msgspec reads the annotations)
 
 
+class ScoreAgain(msgspec.Struct, frozen=True):
+    """The run of a task that is done: only its `score` command is carried out."""
+
+    status: TaskStatus
+    text: str
+    """The final text."""
+    diff: str
+    """The file with the changes of the run; empty without changes."""
+
+
 class Begin(msgspec.Struct, frozen=True, tag_field="type", tag="begin", kw_only=True):
     """The first line of the batch."""
 
@@ -36,6 +46,8 @@ class Begin(msgspec.Struct, frozen=True, tag_field="type", tag="begin", kw_only=
     workspace: str = ""
     """With `--workspace copy`: the folder that becomes the copy of the working folder. Empty: the run works in the
     working folder itself."""
+    again: ScoreAgain | None = None
+    """What is scored again; None: the task is run."""
 
 
 class Abort(msgspec.Struct, frozen=True, tag_field="type", tag="abort"):

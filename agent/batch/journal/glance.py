@@ -31,6 +31,13 @@ class FinishedGlance(Line, frozen=True, kw_only=True, tag="finished"):
     outcome: OutcomeGlance
 
 
-GlancedLine = Opened | Started | Paused | Resumed | FinishedGlance | Reopened | Scored | Changed | Closed
-JournalLine = GlancedLine | Finished
+class ScoredGlance(Line, frozen=True, kw_only=True, tag="scored"):
+    """A `Scored` without the score."""
+
+    task: str
+    attempt: int
+
+
+GlancedLine = Opened | Started | Paused | Resumed | FinishedGlance | Reopened | ScoredGlance | Changed | Closed
+JournalLine = GlancedLine | Finished | Scored
 glance_decoder: msgspec.json.Decoder[GlancedLine] = msgspec.json.Decoder(GlancedLine)
