@@ -267,6 +267,15 @@ def _contradiction(tasks: Sequence[str], shards: Sequence[Shard]) -> Contradicti
     )
 
 
+def read_outcome(folder: RunFolder, task: str, history: TaskHistory) -> Outcome:
+    """The final outcome of a task that is done, with the score that counts; reads only its lines. Raises
+    `JournalError`."""
+    with _open(folder) as file:
+        line, score = _read(_finished, folder, file, task, history)
+    outcome: Outcome = line.outcome
+    return outcome if score is None else replace(outcome, score=score)
+
+
 def outcome_of_attempt(folder: RunFolder, task: str, attempt: int) -> Outcome | None:
     """How this attempt ended, with its last score; None if it has not. Raises `JournalError`."""
     found: Outcome | None = None

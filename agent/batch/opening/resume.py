@@ -17,6 +17,7 @@ from agent.batch.opening.settings import FLAGS, flags_of
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.tasks.digest import Digests
 from agent.batch.tasks.repeat import base_id
+from agent.request_checks import UsageError
 from wire.batch.outcome import SCORED, Outcome, TaskStatus
 from wire.suggestions import join_names, no_such
 from wire.text import counted, noun_for, one_line, valid_text
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from agent.batch.journal.writer import Journal
     from agent.batch.request import BatchRequest
     from agent.options import RunRequest
+    from wire.batch.link import WorktreeBase
     from wire.batch.task import Task
 
 NAMED = 5
@@ -56,7 +58,7 @@ class Opening(msgspec.Struct, frozen=True):
     again: tuple[str, ...]
     """The tasks that are done and run again."""
     digests: dict[str, str]
-    """The digest of each task to run."""
+    """The digest of each task to run, or whose result is awaited from a message batch."""
     notices: list[str]
     """Lines for the user."""
 
@@ -68,6 +70,11 @@ def open_batch(
     redone. Raises `FolderError`, `RedoError`, and `JournalError` if that cannot be written."""
     state = journal.state
     _check_complete(folder, state)
+    if state.sent.tasks and not request.batch_api:
+        raise FolderError(
+            f"{folder.journal}: {counted(len(state.sent.tasks), 'task')} went into message batches, whose results are"
+            " not recorded: give --batch-api, or use zot batch retry"
+        )
     notices = list(journal.notices)
     digests = Digests(request)
     known = known_tasks(folder)
@@ -76,6 +83,9 @@ def open_batch(
     done = {task.id: status for task in tasks if (status := state.history(task.id).status) is not None}
     changed = [task for task in done if (old := state.history(task).digest) and old != current[task]]
     redo = tasks_to_redo(request.redo, done, changed, tasks)
+    left = [task for task in tasks if task.id not in done or task.id in redo]
+    to_run = [task for task in left if task.id not in state.sent.tasks]
+    bases = () if request.workspace != "worktree" else _bases(request, to_run, folder, notices)
     interrupted = {task: facts for task, facts in cut_off_runs(folder, state).items() if task not in redo}
     for task, facts in interrupted.items():
         history, repeat = state.history(task), known[task].repeat if task in known else None
@@ -86,14 +96,13 @@ def open_batch(
     notices += _notices(state, current, [task for task in changed if task not in redo], list(interrupted))
     if rescored := _with_another_score(request, folder, known, tasks, done):
         notices.append(f"{_tasks(rescored)}: the score command changed, the score stays: zot batch score scores again")
-    _write(request, {**known, **{task.id: task for task in tasks}}, folder, digests, version)
+    _write(request, {**known, **{task.id: task for task in tasks}}, folder, digests, version, bases)
     journal.sync()
-    to_run = [task for task in tasks if task.id not in done]
     return Opening(
         to_run,
         done,
         tuple(task.id for task in to_run if task.id in redo),
-        {task.id: current[task.id] for task in to_run},
+        {task.id: current[task.id] for task in left},
         notices,
     )
 
@@ -166,7 +175,31 @@ def _tasks(ids: Sequence[str]) -> str:
     return f"{noun_for(len(ids), 'task')} {shown}{more}"
 
 
-def _write(request: BatchRequest, tasks: Mapping[str, Task], folder: RunFolder, digests: Digests, version: str) -> None:
+def _bases(
+    request: BatchRequest, to_run: Sequence[Task], folder: RunFolder, notices: list[str]
+) -> tuple[WorktreeBase, ...]:
+    """The commits at which the worktrees of the batch begin. Removes those that a killed batch has left. Raises
+    `UsageError`."""
+    from agent.batch.workspace.base import BaseError, base_remarks, find_bases
+    from agent.batch.workspace.worktree import clear_worktrees
+
+    before = folder.read_batch()
+    known = () if before is None else before.bases
+    try:
+        bases = find_bases((task.cwd or request.run.cwd or os.getcwd() for task in to_run), known)
+    except BaseError as error:
+        raise UsageError(str(error)) from None
+    if left := clear_worktrees(folder.path, bases.values()):
+        notices.append(f"worktrees of an earlier start cannot be removed: {left}")
+    for base in bases.values():
+        notices += base_remarks(base, folder.path)
+    return tuple(bases.values())
+
+
+def _write(
+    request: BatchRequest, tasks: Mapping[str, Task], folder: RunFolder, digests: Digests, version: str,
+    bases: tuple[WorktreeBase, ...],
+) -> None:  # fmt: skip
     """`tasks` has those of earlier starts, too: they stay in the folder, with their results."""
     before = folder.read_batch()
     folder.write_tasks(tasks.values())
@@ -177,6 +210,7 @@ def _write(request: BatchRequest, tasks: Mapping[str, Task], folder: RunFolder, 
             tasks=len(tasks),
             tasks_digest="",
             settings={"digest": digests.settings, FLAGS: flags_of(request)},
+            bases=bases or (() if before is None else before.bases),
         )
     )
 

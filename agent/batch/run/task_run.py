@@ -104,6 +104,7 @@ class TaskRun:
         except EarlyError as early:
             end = early.end
             exit_code = write_unstarted(self._stdout, self._stderr, end.status, end.reason)
+        self._remove_worktree()
         self._link.send(
             RunEnded(
                 status=end.status, reason=end.reason, may_pass=end.may_pass,
@@ -164,7 +165,12 @@ class TaskRun:
         wanted = Path(self._begin.workspace)
         batch = wanted.parent.parent
         try:
-            self._workspace = make_workspace(folder, batch, wanted.name)
+            if (base := self._begin.base) is not None:
+                from agent.batch.workspace.worktree import make_worktree
+
+                self._workspace = make_worktree(folder, base, batch, wanted.name)
+            else:
+                self._workspace = make_workspace(folder, batch, wanted.name)
         except WorkspaceError as error:
             self._has_no_room = error.has_no_room
             status = TaskStatus.INTERRUPTED if error.has_no_room else TaskStatus.SETUP_FAILED
@@ -172,7 +178,7 @@ class TaskRun:
         for note in self._workspace.notes:
             self._say(note)
         os.environ.update(workspace_environment(batch))
-        return str(self._workspace.path)
+        return str(self._workspace.cwd or self._workspace.path)
 
     # --- the prompt -----------------------------------------------------------------------------------------
 
@@ -229,6 +235,15 @@ class TaskRun:
             self._say(reason)
             return End(TaskStatus.ERROR, reason) if end.status is TaskStatus.OK else end
         return end
+
+    def _remove_worktree(self) -> None:
+        """A worktree is kept as its patch only."""
+        if self._workspace is None or self._begin.base is None:
+            return
+        from agent.batch.workspace.worktree import remove_worktree
+
+        if trouble := remove_worktree(self._workspace.path, self._begin.base.common):
+            self._say(f"the worktree cannot be removed: {trouble}")
 
     def _run_check(self, command: str, cwd: str) -> End:
         from agent.batch.workspace.commands import failure

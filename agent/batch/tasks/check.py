@@ -18,7 +18,7 @@ from wire.manifest import ManifestError
 from wire.suggestions import not_one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from agent.batch.request import BatchRequest
     from agent.batch.tasks.faults import TasksError
@@ -35,14 +35,25 @@ def check_tasks(tasks: Sequence[Task], lines: Mapping[str, str], request: BatchR
     faults, look = Faults(), _Look()
     checked = set[str]()
     models, credentials = ModelCheck(request), CredentialCheck(request)
+    of_batch_api = _batch_api_check(request) if request.batch_api else _no_faults
     for task in tasks:
         place = lines.get(task.id, f"task {task.id!r}")
         if place in checked:
             continue  # another repetition of the same line
         checked.add(place)
-        for fault in filter(None, (*_faults_of(task, look, models), credentials.fault(task))):
+        for fault in filter(None, (*_faults_of(task, look, models), credentials.fault(task), *of_batch_api(task))):
             faults.add(place, fault)
     return faults.error()
+
+
+def _batch_api_check(request: BatchRequest) -> Callable[[Task], Iterable[str]]:
+    from agent.batch.tasks.check_batch_api import BatchApiCheck  # looks for extensions
+
+    return BatchApiCheck(request).faults
+
+
+def _no_faults(_task: Task) -> Iterable[str]:
+    return ()
 
 
 def _faults_of(task: Task, look: _Look, models: ModelCheck) -> Iterator[str]:
