@@ -37,6 +37,7 @@ Examples:
     zot batch tasks.jsonl -o runs --workspace copy                   each in its own copy of the project
     zot batch tasks.jsonl -o runs --json | jq -c .type               all events of all runs
     zot batch status runs                                            how it is now
+    zot batch ctl runs jobs 8                                        eight at a time from now on
     zot batch results runs --format csv                              what came of each task
 
 Exit status: 0 all tasks are ok, 1 the batch itself failed, 2 bad tasks or flags, 10 a task is not ok or was not run,
@@ -51,6 +52,7 @@ class BatchGroup(LazyGroup):
     modules = (
         ("Batches", (
             "cli.batch.folder.status", "cli.batch.folder.results", "cli.batch.folder.retry", "cli.batch.folder.logs",
+            "cli.batch.folder.ctl",
         )),
     )  # fmt: skip
 

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import msgspec
 
-from wire.batch.journal_lines import Changed, Closed, Finished, Line, Opened, Paused, Reopened, Resumed, Scored, Started
+from wire.batch.journal_lines import (
+    BatchCreated,
+    BatchPlanned,
+    Changed,
+    Closed,
+    Finished,
+    Line,
+    Opened,
+    Paused,
+    Reopened,
+    Resumed,
+    Scored,
+    Started,
+)
 from wire.batch.outcome import Lost, TaskStatus, Usage
 
 
@@ -31,6 +44,9 @@ class FinishedGlance(Line, frozen=True, kw_only=True, tag="finished"):
     outcome: OutcomeGlance
 
 
-GlancedLine = Opened | Started | Paused | Resumed | FinishedGlance | Reopened | Scored | Changed | Closed
+GlancedLine = (
+    Opened | Started | Paused | Resumed | FinishedGlance | Reopened | Scored | Changed | BatchPlanned | BatchCreated
+    | Closed
+)  # fmt: skip
 JournalLine = GlancedLine | Finished
 glance_decoder: msgspec.json.Decoder[GlancedLine] = msgspec.json.Decoder(GlancedLine)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from copy import copy
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -20,7 +21,7 @@ from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.reader import JournalReader, read_journal
 from agent.batch.journal.rundir_files import open_rundir_file
 from agent.batch.reserve import Spent, rule_in
-from supervisor.home.safe_files import replacement
+from supervisor.home.safe_files import replacement, sync
 from wire.batch.journal_lines import AnyLine, Finished, JournalLineError, Line, UnknownLineError, decode_with
 from wire.batch.outcome import TaskStatus
 from wire.batch.task import encode_task
@@ -42,6 +43,9 @@ NAMED = 5
 """Contradicting tasks that an error names."""
 READ = 4 * 1024
 """Bytes of a line that are read at once."""
+TASKS_PER_STEP = 200
+"""Tasks between two steps of `write_results`."""
+BYTES_PER_SYNC = 2 << 20
 
 
 class ContradictionError(FolderError):
@@ -197,12 +201,17 @@ class BatchResults:
             files = [opened.enter_context(_open(shard.folder)) for shard in self.shards]
             for task in self.done:
                 shard, file = self.shards[self._chosen[task]], files[self._chosen[task]]
-                text = _line_at(file.fileno(), shard.state.tasks[task].offset)
-                try:
-                    yield decode_with(decoder, text), shard
-                except (JournalLineError, UnknownLineError) as error:
-                    path = shard.folder.journal
-                    raise JournalError(f"{path}: the result of task {task} cannot be read: {error}") from None
+                yield _read_line(decoder, shard.folder, file, task, shard.state.tasks[task].offset), shard
+
+
+def _read_line(
+    decoder: msgspec.json.Decoder[Any], folder: RunFolder, journal: IO[bytes], task: str, offset: int
+) -> Any:
+    """The line of the journal with the result of a task, which begins at this byte. Raises `JournalError`."""
+    try:
+        return decode_with(decoder, _line_at(journal.fileno(), offset))
+    except (JournalLineError, UnknownLineError) as error:
+        raise JournalError(f"{folder.journal}: the result of task {task} cannot be read: {error}") from None
 
 
 def _preferred(finals: Sequence[tuple[int, TaskHistory]], prefer: Prefer | None) -> int:
@@ -229,6 +238,16 @@ def _contradiction(tasks: Sequence[str], shards: Sequence[Shard]) -> Contradicti
     )
 
 
+def read_outcome(folder: RunFolder, task: str, history: TaskHistory) -> Outcome:
+    """The final outcome of a task that is done; reads only its line. Raises `JournalError`."""
+    with _open(folder) as file:
+        try:
+            line: Finished = decode_with(_finished, _line_at(file.fileno(), history.offset))
+        except (JournalLineError, UnknownLineError) as error:
+            raise JournalError(f"{folder.journal}: the result of task {task} cannot be read: {error}") from None
+    return line.outcome
+
+
 def ended_attempts(folder: RunFolder) -> Iterator[Outcome]:
     """Each attempt that has ended, in the order of the journal. Raises `JournalError`."""
     with _open(folder) as file:
@@ -237,13 +256,26 @@ def ended_attempts(folder: RunFolder) -> Iterator[Outcome]:
                 yield line.outcome
 
 
-def write_results(folder: RunFolder, state: BatchState | None = None) -> int:
-    """Writes `results.jsonl`: whole, in the place of the one before. `state` is as for `read_shard`. Returns how many
-    lines it has. Raises `JournalError`, `FolderError`, `OSError`; the file is then as it was."""
-    results = BatchResults([read_shard(folder, state)])
-    with replacement(folder.results_file) as file:
-        file.writelines(results.outcome_texts())
-    return len(results.done)
+def write_results(folder: RunFolder, state: BatchState) -> Iterator[None]:
+    """Writes `results.jsonl`, in steps: whole, in the place of the one before. Results of tasks that the tasks file no
+    longer has come last. Raises `JournalError`, `FolderError`, `OSError`; the file is then as it was."""
+    left = {task: history.offset for task, history in state.tasks.items() if history.is_done}
+    unsafe = 0
+    with _open(folder) as journal, replacement(folder.results_file) as file:
+        for number, task in enumerate(chain((task.id for task in folder.read_tasks()), _ids_in(left))):
+            if (offset := left.pop(task, None)) is not None:
+                unsafe += file.write(bytes(_read_line(_raw_finished, folder, journal, task, offset).outcome) + b"\n")
+            if unsafe >= BYTES_PER_SYNC:  # all at once could take seconds
+                file.flush()
+                sync(file.fileno())
+                unsafe = 0
+            if not number % TASKS_PER_STEP:
+                yield
+
+
+def _ids_in(tasks: dict[str, int]) -> Iterator[str]:
+    """The ids that are left when the first one is asked for."""
+    yield from tuple(tasks)
 
 
 def _open(folder: RunFolder) -> IO[bytes]:

@@ -152,6 +152,7 @@ class Turns:
             tools=self._toolbox.offered(),
             max_tokens=options.reply_tokens,
             reasoning=options.reasoning,
+            cache_ttl=options.cache_ttl,
         )
         guarded = self._supervisor.may_guard("assistant_message")
         builder = ReplyBuilder(withhold=guarded and not options.stream_before_guards)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agent.batch.journal.shards import BatchResults
     from agent.batch.reserve import Spent
     from cli.choices import Preferred
+    from wire.batch.journal_lines import Changed
 
 DONE, RUNNING, KILLED = "done", "running", "killed"
 
@@ -90,6 +91,8 @@ def facts(results: BatchResults) -> dict[str, Any]:
         "running" if running else "interrupted": interrupted,
         "paused": len(paused),
         "why_paused": paused[-1] if paused else "",
+        "is_paused": any("pause" in state.changes for state, _ in running),
+        "changes": [_change(line) for state, _ in running for line in state.changes.values()],
         "statuses": results.statuses(),
         "attempts": sum(state.attempts for state in states),
         "starts": sum(state.starts for state in states),
@@ -101,6 +104,10 @@ def facts(results: BatchResults) -> dict[str, Any]:
         "last_start": max(opened, default=None),
         "last_end": max(closed, default=None) if len(closed) == len(states) else None,
     }
+
+
+def _change(line: Changed) -> dict[str, Any]:
+    return {name: getattr(line, name) for name in ("what", "value", "before", "task", "now", "by", "t")}
 
 
 def _spent(results: BatchResults) -> Spent:
@@ -128,6 +135,14 @@ def _end(results: BatchResults) -> tuple[str, str]:
     return next((end for end in ends if end[0] != DONE), ends[0])
 
 
+def _changes(changes: Sequence[dict[str, Any]]) -> str:
+    from cli.batch.output.summary import change_text
+    from wire.batch.records import BatchChanged
+
+    told = [{name: value for name, value in each.items() if name != "t"} for each in changes]
+    return "; ".join(change_text(BatchChanged(**each, time="")) for each in told)
+
+
 def _example(results: BatchResults) -> str:
     """The id of a task for the example: a failed one, else any that is done."""
     failed = (task for task in results.done if (status := results.history(task).status) is None or status.value != "ok")
@@ -144,7 +159,8 @@ def lines(record: dict[str, Any], example: str = "", prefer: str | None = None, 
 
     def said(state: str) -> str:
         if state == RUNNING:
-            return f"running (pid {record['pid']})" if record["pid"] is not None else "running"
+            word = "paused by the user" if record["is_paused"] else "running"
+            return f"{word} (pid {record['pid']})" if record["pid"] is not None else word
         return stopped_text(state, record["limit"]) or DONE
 
     statuses: dict[str, int] = record["statuses"]
@@ -164,6 +180,7 @@ def lines(record: dict[str, Any], example: str = "", prefer: str | None = None, 
         ("not ok", statuses_text(statuses) or "none"),
         ("left", left),
         *([("paused", one_line(valid_text(paused), 500))] if record["paused"] else ()),
+        *([("changed", _changes(record["changes"]))] if record["changes"] else ()),
         ("cost", f"{cost}, {plural(sum(record['usage'].values()), 'token')}"),
         ("attempts", f"{count_text(record['attempts'])} in {plural(record['starts'], 'start')} of the batch"),
         ("last start", clock_text(record["last_start"]) or "-"),

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent.output.fd_writer import FdWriter
 from cli.batch.output.live import STDERR, LiveView
-from cli.batch.output.summary import Failures, finished_line, summary
+from cli.batch.output.summary import Failures, changed_line, finished_line, summary
 from cli.terminal import is_in_front, is_screen, is_terminal
-from wire.batch.records import BatchEnd, BatchStart, TaskEnd
+from wire.batch.records import BatchChanged, BatchEnd, BatchStart, TaskEnd
 from wire.text import printable, valid_text
 
 if TYPE_CHECKING:
@@ -100,10 +100,19 @@ class StderrOutput:
         match record:
             case BatchStart():
                 self._done, self._tasks = record.done, record.tasks
+            case BatchChanged():
+                self._changed(record)
             case TaskEnd():
                 self._task_end(record)
             case BatchEnd():
                 self._ended = record
+
+    def _changed(self, change: BatchChanged) -> None:
+        if change.what == "requeue" and not change.now:
+            self._done -= 1
+            self._failures.remove(change.task)
+        if self._show is not ProgressStyle.NOTHING and (change.by != "key" or not self._live):
+            self._place.say(changed_line(change))
 
     def _task_end(self, end: TaskEnd) -> None:
         if end.final:

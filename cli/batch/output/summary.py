@@ -18,10 +18,11 @@ from wire.batch.outcome import TaskStatus
 from wire.text import one_line, valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
+    from wire.batch.journal_lines import Changed
     from wire.batch.outcome import Outcome
-    from wire.batch.records import BatchEnd, TaskEnd
+    from wire.batch.records import BatchChanged, BatchEnd, TaskEnd
 
 REASON_LENGTH = 160
 """Characters, where no terminal tells how many there is room for."""
@@ -45,6 +46,27 @@ def finished_line(end: TaskEnd, done: int, tasks: int, width: int | None = None)
     if is_tried_again:
         reason = f"{outcome.status.value}: {reason}" if reason else outcome.status.value
     return f"{line}  {cut_to(reason, width, line)}" if reason else line
+
+
+def changed_line(change: BatchChanged | Changed) -> str:
+    """`jobs 4 → 8 by zot batch ctl`."""
+    words = change_text(change)
+    return f"{words} by {'the key p' if change.by == 'key' else 'zot batch ctl'}"
+
+
+def change_text(change: BatchChanged | Changed) -> str:
+    """`jobs 4 → 8`."""
+    value, before = change.value or 0, change.before
+    if change.what == "jobs":
+        return f"jobs {count_text(int(before or 0))} → {count_text(int(value))}"
+    if change.what == "budget":
+        return f"budget {'none' if before is None else dollars(before)} → {dollars(value)}"
+    if change.what == "requeue":
+        aborted = " (its run was aborted)" if change.now else ""
+        return f"task {one_line(valid_text(change.task), 200)} requeued{aborted}"
+    if change.what == "pause":
+        return "paused, running ones aborted" if change.now else "paused"
+    return {"resume": "resumed", "stop": "stopped"}[change.what]
 
 
 def first_line(reason: str) -> str:
@@ -108,6 +130,14 @@ class Failures:
         if outcome.status.value != "ok":
             group = (outcome.status.value, first_line(outcome.reason))
             self._groups.setdefault(group, []).append(outcome.id)
+
+    def remove(self, task: str) -> None:
+        """Forgets a task, which is run again."""
+        for group, ids in list(self._groups.items()):
+            if task in ids:
+                ids.remove(task)
+                if not ids:
+                    del self._groups[group]
 
     @property
     def example(self) -> str:
@@ -179,7 +209,7 @@ def next_commands(where: str, statuses: Mapping[str, int], *, example: str = "",
     return align_columns(rows)
 
 
-def _some(ids: Iterable[str]) -> str:
-    names = [one_line(name, 60) for name in ids]
-    more = len(names) - MOST_IDS
-    return ", ".join(names[:MOST_IDS]) + (f" and {more} more" if more > 0 else "")
+def _some(ids: Sequence[str]) -> str:
+    names = [one_line(name, 60) for name in ids[:MOST_IDS]]
+    more = len(ids) - MOST_IDS
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")
