@@ -11,7 +11,7 @@ from cli.number_format import count_text, plural
 from cli.report.markup import text
 from cli.report.page.document import chart_document
 from cli.report.page.table import Cell, TableColumn, number_cell, section, table
-from cli.report.page.top import Tile, top, tile_row
+from cli.report.page.top import Tile, tile_row, top
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
