@@ -54,7 +54,7 @@ class BatchGroup(LazyGroup):
     modules = (
         ("Batches", (
             "cli.batch.folder.status", "cli.batch.folder.results", "cli.batch.folder.retry", "cli.batch.folder.logs",
-            "cli.batch.folder.ctl", "cli.batch.folder.compare",
+            "cli.batch.folder.ctl", "cli.batch.folder.list", "cli.batch.folder.score", "cli.batch.folder.compare",
         )),
     )  # fmt: skip
 
