@@ -106,9 +106,8 @@ def notes(batches: Sequence[BatchToCompare], found: Sequence[Comparison]) -> lis
         if one.changed:
             ids = ", ".join(map(task_name, one.changed[:MOST_IDS]))
             more = f" and {count_text(len(one.changed) - MOST_IDS)} more" if len(one.changed) > MOST_IDS else ""
-            told.append(
-                f"{plural(len(one.changed), 'task asks', 'tasks ask')} or check something else in {names}: {ids}{more}"
-            )
+            tasks = plural(len(one.changed), "task asks or checks", "tasks ask or check")
+            told.append(f"{tasks} something else in {names}: {ids}{more}")
         if one.base.results.has_scores != one.other.results.has_scores and one.common:
             scored, bare = (one.base, one.other) if one.base.results.has_scores else (one.other, one.base)
             told.append(
