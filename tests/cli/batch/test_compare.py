@@ -19,7 +19,7 @@ from tests.support.batch_journal import run_folder, tasks
 from tests.support.html_page import Page
 from tests.support.repetitions import evaluated, passes, repetition
 from tests.support.zot_fork import run
-from wire.batch.outcome import TaskStatus, Usage
+from wire.batch.outcome import Score, TaskStatus, Usage
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\x1b[2J\u202e=1+1"
 
@@ -168,6 +168,14 @@ def test_unknown_costs_are_no_zero_and_long_lists_are_cut():
     lines = text_of(*compared(("x", ends), ("y", failed)))
     assert any(line.split() == ["cost", "≥", "$0.5", "≥", "$0.5", "1", "times"] for line in lines)
     assert lines[-1] == "and 7 tasks more that differ; --format csv has all"
+
+
+def test_runs_without_a_score_are_told_and_left_out():
+    no_score = [repetition(task, 1, score=Score(None, reason="it timed out")) for task in ("t", "u")]
+    given, found = compared(("x", [*passes("t", 1, 1), *passes("u", 1, 1)]), ("y", [*no_score, *passes("u", 1, 1)]))
+    lines = text_of(given, found)
+    assert "y: 2 without a score are left out; zot batch score --missing scores them" in lines
+    assert lines[-1].split() == ["t", "1", "(1", "of", "1)", "no", "score", "missing"]
 
 
 def test_names_of_others_control_nothing():
