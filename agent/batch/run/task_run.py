@@ -150,14 +150,18 @@ class TaskRun:
         if self._begin.workspace:
             folder = self._make_workspace(folder)
         if task.setup is not None:
-            self._setup = self._command(task.setup, folder)
-            self._raise_if_ended()
-            if self._setup.exit_status:
-                from agent.batch.workspace.commands import failure
-
-                raise EarlyError(TaskStatus.SETUP_FAILED, failure("setup", self._setup))
+            self._run_setup(task.setup, folder)
             self._link.send(RunPhase("starting"))
         return folder
+
+    def _run_setup(self, command: str, folder: str) -> None:
+        """Raises `EarlyError`."""
+        self._setup = self._command(command, folder)
+        self._raise_if_ended()
+        if self._setup.exit_status:
+            from agent.batch.workspace.commands import failure
+
+            raise EarlyError(TaskStatus.SETUP_FAILED, failure("setup", self._setup))
 
     def _make_workspace(self, folder: str) -> str:
         from agent.batch.workspace.copy import WorkspaceError, make_workspace, workspace_environment
