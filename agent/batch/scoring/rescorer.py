@@ -46,7 +46,7 @@ class Scoring(msgspec.Struct, frozen=True):
     """Why its command was not carried out; the score before it stands."""
 
 
-class Rescoring:
+class Rescorer:
     """Call `run` once. `tell` gets each scoring, `say` lines for the user."""
 
     def __init__(
@@ -205,7 +205,7 @@ class Rescoring:
     # --- the end ----------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Starts nothing more, and ends what runs. What is scored stays."""
+        """Starts nothing more, and ends the commands that run. Scores that are on the disk stay."""
         self._is_over = self.was_stopped = True
         for run in self._running:
             run.abort(TaskStatus.INTERRUPTED, STOPPED)
@@ -226,7 +226,7 @@ class Rescoring:
         """The folder of the batch cannot be written: everything stops."""
         if not self.failure:
             self.failure = reason
-            self._say(f"{reason}; what is scored stays: make room, then score the rest with --missing")
+            self._say(f"{reason}: make room, then score the rest with --missing")
             self._log.error("scoring failed", message=reason)
         self._unsafe = 0
         self.stop()
