@@ -68,11 +68,6 @@ class TaskRepetitions(msgspec.Struct, gc=False):
         """The mean score; None if no repetition counts."""
         return fsum(self.scores) / self.count if self.scores else None
 
-    @property
-    def pass_rate(self) -> float | None:
-        """The share that has passed; None if no repetition counts."""
-        return self.passed / self.count if self.scores else None
-
     def pass_at(self, k: int) -> float | None:
         """pass@k; None if fewer than `k` repetitions count."""
         return pass_at_k(self.count, self.passed, k) if k <= self.count else None

@@ -36,6 +36,8 @@ class ScoreRun(TaskRun):
             raise EarlyError(TaskStatus.USAGE, str(error)) from None
         assert task.score is not None
         cwd = self._folder_of(task, request.cwd, again)
+        if self._begin.prefix:
+            self._confine(cwd)
         self._diff = again.diff
         end = self._run_score(task.score, cwd, End(again.status), again.text)
         return (end if end.status is TaskStatus.INTERRUPTED else End(TaskStatus.OK)), Status.OK.exit_code

@@ -181,7 +181,7 @@ def _time_left(batch: BatchFigures) -> str:
 
 
 def advice(attempt: AttemptFigures) -> str:
-    """What to do about a failure, with commands and flags between backquotes."""
+    """The advice for a failure, with commands and flags between backquotes; empty without any."""
     if attempt.error_kind == "overloaded":
         return "the provider was overloaded: run them again later"
     if attempt.status is TaskStatus.ERROR and not attempt.may_pass:

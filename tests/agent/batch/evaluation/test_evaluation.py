@@ -1,4 +1,4 @@
-"""What counts as a repetition, and the estimates of a batch."""
+"""Repetitions that count, and the estimates of a batch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_what_counts_what_passes_and_what_is_a_fault(status):
     found.add(repetition("a", 1, status))
     assert (found.count, found.faults) == ((1, 0) if status in SCORED else (0, 1))
     assert found.passed == (status is TaskStatus.OK)
-    assert found.score == found.pass_rate == (float(status is TaskStatus.OK) if status in SCORED else None)
+    assert found.score == found.pass_at(1) == (float(status is TaskStatus.OK) if status in SCORED else None)
 
 
 @pytest.mark.parametrize(
