@@ -41,6 +41,10 @@ FAILED, CHANGED, ALL = "failed", "changed", "all"
 CUT_OFF = "the batch process ended in the middle of it"
 OVERHEAD_TOKENS = 2_000
 """Tokens of the system prompt and the built-in tools in a first request, which no event shows."""
+SHARED_INSIDE = (
+    "--in with --workspace shared: commands inside change the folders of the tasks themselves; copy or worktree gives"
+    " each a folder of its own"
+)
 _UNHEARD = frozenset({"connection", "dropped", "timeout", "worker"})
 """Kinds of failures after which the events do not show whether the server has worked for the request."""
 _SENT = (b'{"type":"user_message"', b'{"type":"tool_result"')
@@ -76,6 +80,8 @@ def open_batch(
     changed = [task for task in done if (old := state.history(task).digest) and old != current[task]]
     redo = tasks_to_redo(request.redo, done, changed, current)
     to_run = [task for task in tasks if task.id not in done or task.id in redo]
+    if request.command_prefix is not None and request.workspace == "shared" and to_run:
+        notices.append(SHARED_INSIDE)
     bases = () if request.workspace != "worktree" else _bases(request, to_run, folder, notices)
     interrupted = {task: facts for task, facts in cut_off_runs(folder, state).items() if task not in redo}
     for task, facts in interrupted.items():
