@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cli.number_format import dollars, elapsed, percent_text, plural, short
-from cli.report.batch.overview import count_label
+from cli.report.batch.figures import evaluate
+from cli.report.batch.overview import count_label, percent_of_one, range_text
 from cli.report.markup import text
 from cli.report.page.table import Cell, TableColumn, number_cell, section, table
 
@@ -74,11 +75,23 @@ def by_repeated_task(batch: BatchFigures, links: Links) -> str:
         counted="runs",
         shown_rows=REPEATED_ROWS,
     )
-    return section(
-        "repeated",
-        "Repeated tasks",
-        f"The lowest rate first. A name leads to the first repetition that has not passed, else to the first.{more}",
-        told,
+    caption = (
+        f"{_estimates(batch)}. pass@k is the chance that at least one of k runs of a task passes; ranges are 95 % intervals. "
+        f"Below, the lowest rate comes first; a name leads to the first run that has not passed.{more}"
+    )
+    return section("repeated", "Repeated tasks", caption, told)
+
+
+def _estimates(batch: BatchFigures) -> str:
+    found = evaluate(batch.tasks)
+    told = [(f"pass@{k}", found.pass_at(k), percent_of_one) for k in found.ks()]
+    if found.has_scores:
+        told.append(("mean score", found.score(), short))
+    return (
+        "; ".join(
+            f"{name} {label(one.value)}{range_text(one, label)}" for name, one, label in told if one.value is not None
+        )
+        or "No run counts"
     )
 
 
@@ -113,20 +126,16 @@ def _table(
     return table(label, columns, rows, shown=shown_rows)
 
 
-def _faults(tasks: Iterable[TaskFigures]) -> int:
-    return sum(task.final is not None and not task.is_counted for task in tasks)
-
-
 def pass_rate(tasks: Iterable[TaskFigures]) -> float | None:
-    """Percent that have passed, of those that count; None if none counts."""
-    counted = [task for task in tasks if task.is_counted]
-    return 100 * sum(task.has_passed for task in counted) / len(counted) if counted else None
+    """pass@1 in percent; None if no run counts."""
+    rate = evaluate(tasks).pass_at(1).value
+    return None if rate is None else 100 * rate
 
 
 def mean_score(tasks: Iterable[TaskFigures]) -> float | None:
     """None without scores."""
-    scores = [score for task in tasks if task.is_counted and (score := task.score) is not None]
-    return sum(scores) / len(scores) if scores else None
+    found = evaluate(tasks)
+    return found.score().value if found.has_scores else None
 
 
 def _known_cost(tasks: Iterable[TaskFigures]) -> float | None:
@@ -146,7 +155,7 @@ _COLUMNS: dict[str, tuple[str, Callable[[Sequence[TaskFigures]], float | None], 
         lambda tasks: sum(task.has_passed for task in tasks),
         count_label,
     ),
-    "faults": ("ended by a fault: in no rate", _faults, count_label),
+    "faults": ("ended by a fault: in no rate", lambda tasks: evaluate(tasks).faults, count_label),
     "not run": ("without an end", lambda tasks: sum(task.final is None for task in tasks), count_label),
     "pass rate": ("of those that have ended without a fault", pass_rate, percent_text),
     "mean score": ("", mean_score, short),
