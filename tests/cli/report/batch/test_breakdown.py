@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cli.report.batch.breakdown import MISSING, VALUES, mean_score, pass_rate, values_by_key
-from cli.report.batch.figures import AttemptFigures, TaskFigures
+from cli.report.batch.figures import AttemptFigures, TaskFigures, evaluate
 from wire.batch.outcome import TaskStatus, Usage
 
 
@@ -38,6 +38,7 @@ def test_faults_are_in_no_rate_and_no_mean_and_a_missing_score_counts_as_0():
         ended("e", is_unscored=True),
         TaskFigures("f"),
     ]
-    assert pass_rate(tasks) == 25.0
-    assert mean_score(tasks) == 0.375
-    assert pass_rate(tasks[3:4]) is mean_score(tasks[3:4]) is None
+    found = evaluate(tasks)
+    assert (pass_rate(found), mean_score(found), found.faults, found.not_run) == (25.0, 0.375, 1, 1)
+    fault = evaluate(tasks[3:4])
+    assert pass_rate(fault) is mean_score(fault) is None
