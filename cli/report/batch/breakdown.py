@@ -113,9 +113,11 @@ def _table(
 ) -> str:
     found = [(tasks, evaluate(tasks)) for tasks in kinds.values()]
     held = {title: [value(*each) for each in found] for title, (_, value, _) in _COLUMNS.items()}
-    titles = [title for title, values in held.items() if title not in _MISSING_OFTEN or any(values)]
-    if "mean score" not in titles and any(score is not None for score in held["mean score"]):  # all are 0
-        titles.insert(titles.index("cost"), "mean score")
+    titles = [
+        title
+        for title, values in held.items()
+        if any(values) or (title not in _ZERO_OFTEN and any(value is not None for value in values))
+    ]
     columns = [
         name,
         *(
@@ -170,3 +172,5 @@ _COLUMNS: dict[str, tuple[str, Callable[[Sequence[TaskFigures], Evaluation], flo
     "mean time": ("of the attempts that count", lambda tasks, _: _mean_time(tasks), elapsed),
 }
 """Hint, value of some tasks, and text of each column of numbers."""
+_ZERO_OFTEN = ("faults", "not run")
+"""Columns that are left out where all values are 0."""
