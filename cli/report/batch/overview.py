@@ -223,6 +223,8 @@ def next_steps(batch: BatchFigures, folder: str) -> list[Step]:
     found: list[Step] = []
     if batch.phase is BatchPhase.RUNNING:
         found.append(Step("The batch is still running: make this page again later", (f"zot report {folder}{more}",)))
+    elif batch.phase is BatchPhase.NOT_BEGUN and left:
+        found.append(Step("No task was begun: give the command of the batch again", ()))
     elif left:
         title = f"{plural(len(left), 'task was', 'tasks were')} not run to the end: go on"
         if limit := _higher_limit(batch):
