@@ -40,6 +40,10 @@ NAMED = 5
 CUT_OFF = "the batch process ended in the middle of it"
 OVERHEAD_TOKENS = 2_000
 """Tokens of the system prompt and the built-in tools in a first request, which no event shows."""
+SHARED_INSIDE = (
+    "--in with --workspace shared: commands inside change the folders of the tasks themselves; copy or worktree gives"
+    " each a folder of its own"
+)
 _UNHEARD = frozenset({"connection", "dropped", "timeout", "worker"})
 """Kinds of failures after which the events do not show whether the server has worked for the request."""
 _SENT = (b'{"type":"user_message"', b'{"type":"tool_result"')
@@ -73,6 +77,8 @@ def open_batch(
     known, current, done, redo = backlog.known, backlog.digests, dict(backlog.done), backlog.redo
     left = backlog.left
     to_run = [task for task in left if task.id not in state.sent.tasks]
+    if request.command_prefix is not None and request.workspace == "shared" and to_run:
+        notices.append(SHARED_INSIDE)
     bases = () if request.workspace != "worktree" else _bases(request, to_run, folder, notices)
     interrupted = {task: facts for task, facts in cut_off_runs(folder, state).items() if task not in redo}
     for task, facts in interrupted.items():

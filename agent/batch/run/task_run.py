@@ -154,17 +154,21 @@ class TaskRun:
         if self._begin.workspace:
             folder = self._make_workspace(folder)
         if task.setup is not None:
-            self._setup = self._command(task.setup, folder)
-            self._raise_if_ended()
-            if self._setup.exit_status:
-                from agent.batch.workspace.commands import failure
-
-                raise EarlyError(TaskStatus.SETUP_FAILED, failure("setup", self._setup))
+            self._run_setup(task.setup, folder)
         if self._begin.prefix:
             self._confine(folder)
         if task.setup is not None or self._begin.prefix:
             self._link.send(RunPhase("starting"))
         return folder
+
+    def _run_setup(self, command: str, folder: str) -> None:
+        """Raises `EarlyError`."""
+        self._setup = self._command(command, folder)
+        self._raise_if_ended()
+        if self._setup.exit_status:
+            from agent.batch.workspace.commands import failure
+
+            raise EarlyError(TaskStatus.SETUP_FAILED, failure("setup", self._setup))
 
     def _confine(self, folder: str) -> None:
         """Tries the prefix of `--in` before anything is paid for. Raises `EarlyError`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.batch.scoring.last_line import LastLine
-from agent.batch.scoring.reading import score_of
+from agent.batch.scoring.score_reader import score_of
 from agent.batch.workspace.commands import TIMEOUT_S, TaskCommand
 from agent.confinement import shell_argv
 from supervisor.discovery.environment import child_environment
