@@ -27,7 +27,7 @@ ROWS_HELD = 20_000
 
 def render_comparison(batches: Sequence[BatchToCompare], found: Sequence[Comparison], *, version: str) -> str:
     """The HTML of the page."""
-    has_scores = any(batch.results.has_scores for batch in batches)
+    has_scores = any(batch.results.has_partial_scores for batch in batches)
     names = [name_of(batch) for batch in batches]
     title = (
         f"{names[1]} against {names[0]}" if len(found) == 1 else f"{count_text(len(found))} batches against {names[0]}"
@@ -46,7 +46,7 @@ def _tiles(one: Comparison) -> list[Tile]:
         Tile("Lost", count_text(one.counts[Verdict.LOST])),
         Tile("Same", count_text(one.counts[Verdict.SAME])),
         Tile("Missing", count_text(one.counts[Verdict.MISSING]), "no result that counts in one of both"),
-        Tile("Mean score" if one.has_scores else "pass@1", value, interval.strip("()")),
+        Tile("Mean score" if one.has_partial_scores else "pass@1", value, interval.strip("()")),
     ]
 
 
