@@ -22,7 +22,7 @@ from agent.batch.message_batches.chunk import number_in
 from agent.batch.message_batches.flight import Flight
 from agent.batch.message_batches.lifecycle import AT_PROVIDER, Call, Failure, Info, MessageBatch, Phase
 from agent.batch.message_batches.provider_calls import BatchesLine, BatchLine, DoneLine, ProviderCalls, ResultLine
-from agent.batch.message_batches.request_file import RequestFile
+from agent.batch.message_batches.request_file import RequestFile, remove_others
 from agent.batch.message_batches.requests import Requests, UnavailableError
 from agent.batch.message_batches.results import Result, Results, gone, missing, result_of
 from agent.batch.message_batches.write_up import NoReply
@@ -80,6 +80,7 @@ class MessageBatchAttempts(Attempts):
             known = {task.id: task for task in self._files.read_tasks()} | known
         for sent in journal.state.sent.open.values():
             self._take_up(sent, known)
+        remove_others(self._files.batches, self._flights)
         self._loop.call_later(0.0, self._step)
 
     def _take_up(self, sent: SentBatch, known: dict[str, Task]) -> None:
@@ -304,6 +305,8 @@ class MessageBatchAttempts(Attempts):
         active = flight.take(number)
         if active is not None and number is not None:
             self._write_up(flight, number, active, result_of(answer))
+            if not flight.left:
+                self._close(flight)
 
     def _settle(self, flight: Flight, result_for: Callable[[int], Result]) -> None:
         """Ends the attempts that are left, some in each pass of the loop, and then the message batch."""
@@ -319,8 +322,12 @@ class MessageBatchAttempts(Attempts):
         if flight.left:
             self._loop.call_later(0.0, partial(self._settle, flight, result_for))
         else:
-            self._flights.pop(flight.nonce, None)
-            self._opened().when_durable(partial(flight.close, remove=True))
+            self._close(flight)
+
+    def _close(self, flight: Flight) -> None:
+        """All its attempts have ended."""
+        self._flights.pop(flight.nonce, None)
+        self._opened().when_durable(partial(flight.close, remove=True))
 
     def _write_up(self, flight: Flight, number: int, active: Active, result: Result) -> None:
         try:
