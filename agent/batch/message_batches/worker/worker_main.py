@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any
 
 if __name__ == "__main__":
@@ -136,11 +136,8 @@ def _results(client: anthropic.Anthropic, batch: str) -> Iterator[Line]:
     response = decoder.http_response
     try:
         splitter = LineSplitter(RESULT_BYTES)
-        for chunk in response.iter_bytes():
-            for line in splitter.feed(chunk):
-                yield _parsed(line)
-        for line in splitter.feed(b"\n"):
-            yield _parsed(line)
+        for chunk in chain(response.iter_bytes(), (b"\n",)):
+            yield from (_parsed(line) for line in splitter.feed(chunk) if line)
     finally:
         response.close()
 

@@ -9,42 +9,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.batch.batch import BatchError
-from agent.batch.message_batches.lifecycle import POLL_VARIABLE
 from agent.batch.message_batches.write_up import CANCELED, EXPIRED, MISSING
-from tests.support.batch_place import BatchPlace, when
-from tests.support.messages_server.message_batches import ARCHIVED_S, MessageBatches, errored, prompt_of, succeeded
+from tests.support.batch_place import when
+from tests.support.messages_server.message_batches import ARCHIVED_S, errored, prompt_of, succeeded
 from tests.support.messages_server.replies import Drop, Reply, http_error
-from tests.support.messages_server.server import MessagesServer
 from wire.batch.task import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
+    from tests.support.batch_place import BatchPlace
+    from tests.support.messages_server.message_batches import MessageBatches
+    from tests.support.messages_server.server import MessagesServer
     from wire.batch import records
 
 MODEL = "claude-sonnet-4-5"  # $3 and $15
 IN_USD, OUT_USD = 10 * 3 / 1e6, 5 * 15 / 1e6
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[MessagesServer]:
-    monkeypatch.setenv(POLL_VARIABLE, "0.05")
-    with MessagesServer() as server:
-        server.offer_batches()
-        yield server
-
-
-@pytest.fixture
-def api(server: MessagesServer) -> MessageBatches:
-    assert server.batches is not None
-    return server.batches
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> BatchPlace:
-    (tmp_path / "project").mkdir()
-    return BatchPlace(tmp_path)
 
 
 def run(place: BatchPlace, server: MessagesServer, tasks: list[Task], **given: Any) -> records.BatchEnd:
