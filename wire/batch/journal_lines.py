@@ -89,15 +89,20 @@ class Scored(Line, frozen=True, kw_only=True, tag="scored"):
 
 
 class Changed(Line, frozen=True, kw_only=True, tag="changed"):
-    """Somebody has changed the batch while it runs (`zot batch ctl`)."""
+    """The batch was changed while it runs."""
 
     what: Literal["jobs", "budget", "pause", "resume", "stop", "requeue"]
+    """`pause` counts until `resume` or the end of the batch process; jobs and budget until its end or another one."""
     value: float | None = None
     """The new number of `jobs`, or of US dollars of `budget`."""
     task: str = ""
     """The task that was requeued."""
     now: bool = False
-    """With `pause`: whether running ones were stopped."""
+    """With `pause` and `requeue`: whether running ones were aborted."""
+    before: float | None = None
+    """The `value` until then; null if there was none."""
+    by: Literal["ctl", "key"] = "ctl"
+    """`zot batch ctl`, or the key p of the progress view."""
 
 
 class PlannedRequest(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -30,6 +30,7 @@ from agent.batch.journal.rundir_files import (
 )
 from agent.batch.journal.writer import JOURNAL
 from supervisor.home.safe_files import replacement
+from wire.batch.link import WorktreeBase  # noqa: TC001  (msgspec reads the annotations)
 from wire.batch.task import TaskError, decode_task, encode_task, safe_name
 from wire.lenient_json import UNREADABLE
 
@@ -63,6 +64,8 @@ class BatchFile(msgspec.Struct, frozen=True, kw_only=True):
     """Hash of `tasks.jsonl`."""
     settings: dict[str, Any] = {}
     """The flags on which the results depend."""
+    bases: tuple[WorktreeBase, ...] = ()
+    """With `--workspace worktree`: one for each repository, since its first task."""
 
 
 class RunFolder:

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.batch.journal.glance import FinishedGlance, JournalLine
+from agent.batch.journal.glance import FinishedGlance, JournalLine, ScoredGlance
 from agent.batch.journal.sent_batches import SentBatches
 from agent.batch.reserve import NOTHING, Reserve, Spent
 from wire.batch.journal_lines import (
     BatchCreated,
     BatchPlanned,
+    Changed,
     Closed,
     Finished,
     Opened,
     Paused,
     Reopened,
     Resumed,
+    Scored,
     Started,
 )
 from wire.batch.outcome import TaskStatus, Usage
@@ -47,6 +49,8 @@ class TaskHistory(msgspec.Struct, gc=False, array_like=True):
     """The attempt of the final outcome."""
     offset: int = -1
     """Byte of the journal where the line of the final outcome begins."""
+    scored: int = -1
+    """Byte of the journal where the line begins that has scored the final outcome again; -1 without one."""
     digest: str = ""
     """Digest of the task as it was at its final attempt; while it is not done, at the start of its last attempt."""
 
@@ -88,6 +92,8 @@ class BatchState(msgspec.Struct):
     """Number of starts of the batch."""
     closed: Closed | None = None
     """How the last start ended; None if it was killed, or has not ended yet."""
+    changes: dict[str, Changed] = {}
+    """The last change of each kind since the last start, in their order."""
     input: int = 0
     output: int = 0
     cache_read: int = 0
@@ -144,16 +150,34 @@ class BatchState(msgspec.Struct):
             self.paused[line.task] = line.reason
         elif isinstance(line, Resumed):
             self.paused.pop(line.task, None)
-        elif isinstance(line, Reopened):
+        else:
+            self._take_rare(line, offset)
+
+    def _take_rare(self, line: JournalLine, offset: int) -> None:
+        if isinstance(line, Reopened):
             self._reopened(line)
-        elif isinstance(line, Opened):
+        elif isinstance(line, ScoredGlance | Scored):
+            history = self._of(line.task)
+            if history.status is not None and history.attempt == line.attempt:
+                history.scored = offset
+        else:
+            self._take_of_batch(line)
+
+    def _take_of_batch(self, line: JournalLine) -> None:
+        """A line about the batch as a whole."""
+        if isinstance(line, Opened):
             self.opened, self.closed = line, None
             self.paused.clear()
+            self.changes.clear()
             self.starts += 1
         elif isinstance(line, BatchPlanned | BatchCreated):
             self.sent.take(line)
         elif isinstance(line, Closed):
             self.closed = line
+        elif isinstance(line, Changed):
+            self.changes.pop("pause" if line.what == "resume" else line.what, None)
+            if line.what != "resume":
+                self.changes[line.what] = line
 
     def _of(self, task: str) -> TaskHistory:
         history = self.tasks.get(task)
@@ -212,6 +236,7 @@ class BatchState(msgspec.Struct):
             return True
         if history.status is not None:
             history.status, history.attempt, history.offset, history.failed = None, 0, -1, 0
+            history.scored = -1
         return False
 
     def _reopened(self, line: Reopened) -> None:

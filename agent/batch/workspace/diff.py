@@ -100,11 +100,11 @@ def _changes(workspace: TaskWorkspace) -> tuple[list[_Change], Skipped]:
     found = [
         _Change(path, old, after.get(path))
         for path, old in before.items()
-        if (not _is_untouched(old, after[path], workspace.made_ns) if path in after else not path.startswith(hidden))
+        if (not _is_untouched(old, after[path], workspace) if path in after else not path.startswith(hidden))
     ]
     made = sorted(after.keys() - before.keys())
     rules = [path for path, entry in after.items() if os.path.basename(path) == RULES and entry.is_file]
-    ignored = ignored_files(workspace.path, made, rules)
+    ignored = ignored_files(workspace.path, made, rules, workspace.index, workspace.exclude)
     found += [_Change(path, None, after[path]) for path in made if path not in ignored]
     return sorted(found, key=lambda change: (change.new is not None, change.path)), {
         path: why for path, why in skipped.items() if path not in hidden_before
@@ -124,10 +124,11 @@ def _counts(path: str) -> bool:
     return ".git" not in path.split(os.sep)
 
 
-def _is_untouched(old: TreeEntry, new: TreeEntry, made_ns: int) -> bool:
+def _is_untouched(old: TreeEntry, new: TreeEntry, workspace: TaskWorkspace) -> bool:
     """Whether a file is certainly as it was: nothing that any write changes has changed since the copy was made."""
-    is_alike = (old.mode, old.size, old.mtime_ns, old.target) == (new.mode, new.size, new.mtime_ns, new.target)
-    return is_alike and new.ctime_ns < made_ns - SLACK_NS
+    is_alike = (old.mode, old.size, old.target) == (new.mode, new.size, new.target)
+    has_its_time = workspace.has_own_times or old.mtime_ns == new.mtime_ns
+    return is_alike and has_its_time and new.ctime_ns < workspace.made_ns - SLACK_NS
 
 
 def _patch(workspace: TaskWorkspace, change: _Change) -> bytes:
@@ -160,16 +161,19 @@ ANSWERS = (0, 1)
 """Exit statuses of `git check-ignore`: some files are ignored, none is."""
 
 
-def ignored_files(workspace: Path, made: Sequence[str], rules: Iterable[str]) -> frozenset[str]:
+def ignored_files(
+    workspace: Path, made: Sequence[str], rules: Iterable[str], index: Path | None = None, exclude: Path | None = None
+) -> frozenset[str]:
     """Returns those of the new files `made` that the rules of the workspace ignore and that its index does not have.
-    The rules are its `.gitignore` files, of which `rules` has the paths, and `.git/info/exclude`. Paths are relative to
-    the workspace. Returns an empty set if the workspace is no repository, and if git is missing, fails or takes longer
-    than `GIT_S`."""
-    if not made or not (workspace / ".git").is_dir():
+    The rules are its `.gitignore` files, of which `rules` has the paths, and `exclude`, of which the default is
+    `.git/info/exclude`, as that of the index is `.git/index`. Paths are relative to the workspace. Returns an empty set
+    if the workspace is no repository, and if git is missing, fails or takes longer than `GIT_S`."""
+    if not made or (index is None and not (workspace / ".git").is_dir()):
         return frozenset()
+    kept = (index or workspace / ".git" / "index", exclude or workspace / ".git" / "info" / "exclude")
     try:
         with scratch_folder("git") as scratch:  # its name is new: what a run could foresee, it could write into
-            ended = _answer(scratch, workspace, made, rules)
+            ended = _answer(scratch, workspace, made, rules, *kept)
     except (OSError, subprocess.SubprocessError):
         return frozenset()
     if ended.returncode not in ANSWERS:
@@ -178,7 +182,7 @@ def ignored_files(workspace: Path, made: Sequence[str], rules: Iterable[str]) ->
 
 
 def _answer(
-    scratch: Path, workspace: Path, made: Sequence[str], rules: Iterable[str]
+    scratch: Path, workspace: Path, made: Sequence[str], rules: Iterable[str], index: Path, exclude: Path
 ) -> subprocess.CompletedProcess[bytes]:
     """Makes the repository of our own in the folder `scratch`, and asks git in it."""
     for name in ("git/objects", "git/refs", "tree"):
@@ -187,12 +191,12 @@ def _answer(
     left = RULES_TOTAL
     for path in rules:
         left -= _copy(workspace / path, scratch / "tree" / path, min(RULES_LIMIT, left))
-    _copy(workspace / ".git" / "info" / "exclude", scratch / "git" / "info" / "exclude", RULES_LIMIT)
-    index = scratch / "git" / "index"
-    _copy(workspace / ".git" / "index", index, INDEX_LIMIT)
+    _copy(exclude, scratch / "git" / "info" / "exclude", RULES_LIMIT)
+    own = scratch / "git" / "index"
+    _copy(index, own, INDEX_LIMIT)
     ended = _check_ignore(scratch, made)
-    if ended.returncode not in ANSWERS and index.exists():
-        index.unlink()  # it is damaged, or needs more of its repository than git has here
+    if ended.returncode not in ANSWERS and own.exists():
+        own.unlink()  # it is damaged, or needs more of its repository than git has here
         ended = _check_ignore(scratch, made)
     return ended
 

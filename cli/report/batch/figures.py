@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agent.batch.tasks.repeat import base_id
 from cli.report.batch.workload import Workload
-from wire.batch.outcome import TaskStatus, Usage
+from wire.batch.outcome import SCORED, TaskStatus, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,6 +60,14 @@ class AttemptFigures(msgspec.Struct, gc=False):
     error_kind: str = ""
     """As in the outcome."""
     may_pass: bool = False
+    said: str = ""
+    """First telling lines of its failed `setup` or `check`."""
+    score: float | None = None
+    """None without a score, and if its command told none."""
+    is_unscored: bool = False
+    """Whether its score command told no score."""
+    rescored: int | None = None
+    """Byte of the journal where the line with its present score begins; None for the score of its outcome."""
 
 
 REASON_CHARACTERS = 2000
@@ -75,6 +84,10 @@ class TaskFigures(msgspec.Struct):
     """Attempts that have ended, in the order of the journal."""
     is_listed: bool = True
     """Whether the tasks file has it."""
+    repeat: int | None = None
+    """Number of the repetition; None if the task runs once."""
+    meta: dict[str, str] = {}
+    """The short values of its `meta`, as text."""
 
     @property
     def final(self) -> AttemptFigures | None:
@@ -115,6 +128,25 @@ class TaskFigures(msgspec.Struct):
     def has_failed(self) -> bool:
         """Whether it has ended, and not with `ok`."""
         return isinstance(self.state, TaskStatus) and self.state is not TaskStatus.OK
+
+    @property
+    def base(self) -> str:
+        """Id of the task that it repeats; its own id if it runs once."""
+        return base_id(self.id, self.repeat)
+
+    @property
+    def score(self) -> float | None:
+        final = self.final
+        return None if final is None else final.score
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is in the rates: it has ended, and not by a fault."""
+        return self.state in SCORED
+
+    @property
+    def has_passed(self) -> bool:
+        return self.is_ok and ((score := self.score) is None or score >= 1)
 
 
 class ExtensionUse(msgspec.Struct):
@@ -174,6 +206,10 @@ class BatchFigures(msgspec.Struct, kw_only=True):
     results: BatchResults
     """Where the attempts of the tasks are, by their numbers."""
     phase: BatchPhase
+    limit: str
+    """The flag of the limit that has ended it; empty if none has."""
+    flags: dict[str, Any]
+    """The flags of the last start, as `batch.json` has them."""
     closed: str = ""
     """Why the last batch process has ended: a word of `wire.batch.journal_lines.Closed`."""
     version: str = ""
@@ -203,6 +239,14 @@ class BatchFigures(msgspec.Struct, kw_only=True):
     @property
     def cost_usd(self) -> float | None:
         return None if self.unknown_costs else self.known_cost_usd
+
+    @property
+    def has_scores(self) -> bool:
+        return any(one.score is not None for task in self.tasks for one in task.attempts)
+
+    @property
+    def has_repetitions(self) -> bool:
+        return any(task.repeat for task in self.tasks)
 
     def states(self) -> dict[str, int]:
         """How many tasks are in each state, by its word; `ok` first, then those that have ended, the most frequent
