@@ -86,7 +86,7 @@ def test_a_start_without_the_flag_is_refused_while_results_are_outstanding(
 ) -> None:
     api.looks = 1e9
     stopped_when(place, server, prompts(2), lambda: api.calls["retrieve"] >= 1)
-    with pytest.raises(BatchError, match="2 tasks went into message batches.*--batch-api"):
+    with pytest.raises(BatchError, match=r"2 tasks went into message batches.*--batch-api"):
         run(place, server, prompts(2), batch_api=False)
 
 
@@ -224,7 +224,7 @@ def test_the_budget_counts_each_request_at_most_before_it_is_sent(
     at_most = 32_000 * 15 / 1e6 / 2
     end = run(place, server, prompts(8), max_cost_usd=2.5 * at_most)
     assert end.statuses == {"ok": 8}, "real costs take the place of what was reserved"
-    assert [len(batch.requests) for batch in api.stored][0] == 3
+    assert len(api.stored[0].requests) == 3
     assert len(api.stored) > 1
 
 
@@ -258,9 +258,7 @@ def test_answers_fit_their_schema_or_are_told(place: BatchPlace, server: Message
     assert "JSON Schema" in api.stored[0].requests[0]["params"]["system"][0]["text"]
 
 
-def test_a_task_that_cannot_be_asked_ends_alone(
-    place: BatchPlace, server: MessagesServer, api: MessageBatches
-) -> None:
+def test_a_task_that_cannot_be_asked_ends_alone(place: BatchPlace, server: MessagesServer, api: MessageBatches) -> None:
     tasks = [*prompts(1), Task(id="t1", prompt="x", files=(str(place.folder / "gone"),))]
     end = run(place, server, tasks)
     assert end.statuses == {"ok": 1, "usage": 1}
