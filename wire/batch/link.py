@@ -61,7 +61,7 @@ class Begin(msgspec.Struct, frozen=True, tag_field="type", tag="begin", kw_only=
     prefix: tuple[str, ...] = ()
     """With `--in`: the words before each command of the task, with `{workspace}` in place of its folder."""
     again: ScoreAgain | None = None
-    """What is scored again; None: the task is run."""
+    """Its result is scored again; None: the task is run."""
 
 
 class Abort(msgspec.Struct, frozen=True, tag_field="type", tag="abort"):

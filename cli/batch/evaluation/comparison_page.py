@@ -11,7 +11,7 @@ from cli.number_format import count_text, plural
 from cli.report.markup import text
 from cli.report.page.document import chart_document
 from cli.report.page.table import Cell, TableColumn, number_cell, section, table
-from cli.report.page.top import Tile, top
+from cli.report.page.top import Tile, tile_row, top
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ def render_comparison(batches: Sequence[BatchToCompare], found: Sequence[Compari
         f"{names[1]} against {names[0]}" if len(found) == 1 else f"{count_text(len(found))} batches against {names[0]}"
     )
     tiles = _tiles(found[0]) if len(found) == 1 else ()
-    body = top(title, [], notes(batches, found), tiles) + _batches(batches, has_scores=has_scores)
+    body = top(title, [], notes(batches, found)) + tile_row(tiles) + _batches(batches, has_scores=has_scores)
     body += "".join(_comparison(at, one) for at, one in enumerate(found, 1))
     body += _tasks(batches, found, has_scores=has_scores)
     return chart_document(text(title, 100), body, {}, version=version, source=", ".join(names))

@@ -106,16 +106,16 @@ def notes(batches: Sequence[BatchToCompare], found: Sequence[Comparison]) -> lis
         if one.changed:
             ids = ", ".join(map(task_name, one.changed[:MOST_IDS]))
             more = f" and {count_text(len(one.changed) - MOST_IDS)} more" if len(one.changed) > MOST_IDS else ""
-            told.append(
-                f"{plural(len(one.changed), 'task asks', 'tasks ask')} or check something else in {names}: {ids}{more}"
-            )
+            tasks = plural(len(one.changed), "task asks or checks", "tasks ask or check")
+            told.append(f"{tasks} something else in {names}: {ids}{more}")
         if one.base.results.has_scores != one.other.results.has_scores and one.common:
             scored, bare = (one.base, one.other) if one.base.results.has_scores else (one.other, one.base)
             told.append(
                 f"{name_of(scored)} has scores and {name_of(bare)} has none: they are compared by what has passed"
             )
     told += [
-        f"{name_of(batch)}: {count_text(batch.results.unscored)} without a score, counted as 0"
+        f"{name_of(batch)}: {count_text(batch.results.unscored)} without a score are left out; "
+        "zot batch score --missing scores them"
         for batch in batches
         if batch.results.unscored
     ]
@@ -148,6 +148,8 @@ def result_text(of: TaskRepetitions | None, *, has_scores: bool) -> str:
     if of is None:
         return "not in it"
     if not of.count:
+        if of.unscored:
+            return "no score"
         return plural(of.faults, "fault") if of.faults else "not run"
     passed = f"{count_text(of.passed)} of {count_text(of.count)}"
     return f"{short(of.score or 0)} ({passed})" if has_scores else passed

@@ -55,7 +55,7 @@ def method_text(estimates: Iterable[Estimate]) -> str:
 
 def evaluation_line(results: Evaluation) -> str:
     """The estimates of a batch in one line: pass@1, pass@k for the highest k, the mean score if there are scores, and
-    the number of faults."""
+    the runs that do not count."""
     ks = results.ks()
     parts = []
     for k in sorted({*ks[:1], *ks[-1:]}):
@@ -67,6 +67,8 @@ def evaluation_line(results: Evaluation) -> str:
         parts.append(f"mean score {estimate_text(results.score())}")
     if results.faults:
         parts.append(plural(results.faults, "fault"))
+    if results.unscored:
+        parts.append(f"{count_text(results.unscored)} without a score")
     return ", ".join(parts) or "no repetition counts yet"
 
 

@@ -29,6 +29,8 @@ def task_lines(results: Evaluation, width: int | None) -> list[str]:
         columns.append(("faults", lambda of: count_text(of.faults)))
     if results.not_run:
         columns.append(("not run", lambda of: count_text(of.not_run)))
+    if results.unscored:
+        columns.append(("no score", lambda of: count_text(of.unscored)))
     if results.has_scores:
         columns.append(("score", lambda of: _number(of.score)))
     first_k = len(columns) + 1
@@ -71,7 +73,7 @@ def total_lines(results: Evaluation) -> list[str]:
     if results.not_run:
         parts.append(f"{count_text(results.not_run)} not run")
     if results.unscored:
-        parts.append(f"{count_text(results.unscored)} without a score, counted as 0")
+        parts.append(f"{count_text(results.unscored)} without a score")
     cost = f"{'≥ ' if any(of.unknown_costs for of in tasks) else ''}{dollars(fsum(of.known_cost_usd for of in tasks))}"
     tokens, seconds = sum(of.tokens for of in tasks), fsum(of.seconds for of in tasks)
     sums = f"{plural(tokens, 'token')}, {cost}, {elapsed(round(seconds, 1))} of runs"

@@ -55,7 +55,7 @@ def score(
     that say something about the agent are scored: ok, check_failed, timeout and the like. An ID also names all its
     repetitions. With --json each result is one line: id, attempt, status, score, and failure if it was not scored.
 
-    Ctrl-C keeps what is scored; --missing scores the rest. A batch that runs must end first.
+    Ctrl-C keeps the scores so far; --missing makes the others. A batch that runs must end first.
 
     Exit status: 0 all have a score, 1 a batch runs in RUNDIR or its files cannot be written, 2 RUNDIR is no folder of a
     batch or misuse, 10 a result has no score, 130 interrupted.
@@ -72,10 +72,10 @@ def score(
 
 def _run(folder: str, ids: list[str], command: str | None, *, missing: bool, jobs: int | None, as_json: bool) -> int:
     from agent.batch.opening.settings import request_of
-    from agent.batch.scoring.rescoring import Rescoring
+    from agent.batch.scoring.rescorer import Rescorer
     from agent.batch.scoring.results_to_score import ScoringError
     from agent.request_checks import UsageError
-    from cli.batch.output.scoring import ScoringOutput
+    from cli.batch.output.score_output import ScoreOutput
     from cli.choices import CommandLineError
     from cli.version import VERSION
 
@@ -85,18 +85,18 @@ def _run(folder: str, ids: list[str], command: str | None, *, missing: bool, job
     batch = rundir.read_batch()
     assert batch is not None
     request = request_of(batch.settings, rundir.path)
-    output = ScoringOutput(as_json=as_json)
+    output = ScoreOutput(as_json=as_json)
     try:
-        rescoring = Rescoring(
+        rescorer = Rescorer(
             request, rundir, command=command, ids=ids, only_missing=missing, jobs=_jobs(jobs, request),
             version=VERSION, tell=output.tell, say=output.say, is_full=output.is_full,
         )  # fmt: skip
-        output.begin(rescoring)
+        output.begin(rescorer)
         try:
-            rescoring.run()
+            rescorer.run()
         finally:
             output.end()
-            rescoring.loop.close()
+            rescorer.loop.close()
     except (ScoringError, UsageError) as error:
         raise CommandLineError(str(error)) from None
     return output.exit_code()

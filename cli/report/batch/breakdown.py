@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from cli.number_format import dollars, elapsed, percent_text, plural, short
-from cli.report.batch.overview import count_label
+from cli.report.batch.figures import evaluate
+from cli.report.batch.overview import count_label, percent_of_one, range_text
 from cli.report.markup import text
 from cli.report.page.table import Cell, TableColumn, number_cell, section, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from agent.batch.evaluation.evaluation import Evaluation
     from cli.report.batch.figures import BatchFigures, TaskFigures
     from cli.report.batch.tables import Links
 
@@ -62,7 +65,8 @@ def by_repeated_task(batch: BatchFigures, links: Links) -> str:
             repeated.setdefault(task.base, []).append(task)
     if not repeated:
         return ""
-    order = sorted(repeated.items(), key=lambda item: rate if (rate := pass_rate(item[1])) is not None else 101)
+    rates = {base: pass_rate(evaluate(tasks)) for base, tasks in repeated.items()}
+    order = sorted(repeated.items(), key=lambda item: rate if (rate := rates[item[0]]) is not None else math.inf)
     shown = dict(order[:REPEATED_HELD])
     left = len(order) - len(shown)
     more = f" {plural(left, 'task')} with higher rates are left out." if left > 0 else ""
@@ -74,11 +78,23 @@ def by_repeated_task(batch: BatchFigures, links: Links) -> str:
         counted="runs",
         shown_rows=REPEATED_ROWS,
     )
-    return section(
-        "repeated",
-        "Repeated tasks",
-        f"The lowest rate first. A name leads to the first repetition that has not passed, else to the first.{more}",
-        told,
+    caption = (
+        f"{_estimates(batch)}. pass@k is the chance that at least one of k runs of a task passes; ranges are 95 % "
+        f"intervals. Below, the lowest rate comes first; a name leads to the first run that has not passed.{more}"
+    )
+    return section("repeated", "Repeated tasks", caption, told)
+
+
+def _estimates(batch: BatchFigures) -> str:
+    found = evaluate(batch.tasks)
+    told = [(f"pass@{k}", found.pass_at(k), percent_of_one) for k in found.ks()]
+    if found.has_scores:
+        told.append(("mean score", found.score(), short))
+    return (
+        "; ".join(
+            f"{name} {label(one.value)}{range_text(one, label)}" for name, one, label in told if one.value is not None
+        )
+        or "No run counts"
     )
 
 
@@ -95,10 +111,13 @@ def _table(
     counted: str = "tasks",
     shown_rows: int = 0,
 ) -> str:
-    held = {title: [value(tasks) for tasks in kinds.values()] for title, (_, value, _) in _COLUMNS.items()}
-    titles = [title for title, values in held.items() if title not in _MISSING_OFTEN or any(values)]
-    if "mean score" not in titles and any(score is not None for score in held["mean score"]):  # all are 0
-        titles.insert(titles.index("cost"), "mean score")
+    found = [(tasks, evaluate(tasks)) for tasks in kinds.values()]
+    held = {title: [value(*each) for each in found] for title, (_, value, _) in _COLUMNS.items()}
+    titles = [
+        title
+        for title, values in held.items()
+        if any(values) or (title not in _ZERO_OFTEN and any(value is not None for value in values))
+    ]
     columns = [
         name,
         *(
@@ -113,20 +132,20 @@ def _table(
     return table(label, columns, rows, shown=shown_rows)
 
 
-def _faults(tasks: Iterable[TaskFigures]) -> int:
-    return sum(task.final is not None and not task.is_counted for task in tasks)
+def pass_rate(found: Evaluation) -> float | None:
+    """pass@1 in percent; None if no run counts."""
+    rate = _mean(task.pass_at(1) for task in found.tasks.values())  # an interval takes a thousand times as long
+    return None if rate is None else 100 * rate
 
 
-def pass_rate(tasks: Iterable[TaskFigures]) -> float | None:
-    """Percent that have passed, of those that count; None if none counts."""
-    counted = [task for task in tasks if task.is_counted]
-    return 100 * sum(task.has_passed for task in counted) / len(counted) if counted else None
-
-
-def mean_score(tasks: Iterable[TaskFigures]) -> float | None:
+def mean_score(found: Evaluation) -> float | None:
     """None without scores."""
-    scores = [score for task in tasks if task.is_counted and (score := task.score) is not None]
-    return sum(scores) / len(scores) if scores else None
+    return _mean(task.score for task in found.tasks.values()) if found.has_scores else None
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None
 
 
 def _known_cost(tasks: Iterable[TaskFigures]) -> float | None:
@@ -135,24 +154,23 @@ def _known_cost(tasks: Iterable[TaskFigures]) -> float | None:
 
 
 def _mean_time(tasks: Iterable[TaskFigures]) -> float | None:
-    times = [told.duration_s for task in tasks if (told := task.told) is not None]
-    return sum(times) / len(times) if times else None
+    return _mean(told.duration_s for task in tasks if (told := task.told) is not None)
 
 
-_COLUMNS: dict[str, tuple[str, Callable[[Sequence[TaskFigures]], float | None], Callable[[float], str]]] = {
-    "tasks": ("", len, count_label),
+_COLUMNS: dict[str, tuple[str, Callable[[Sequence[TaskFigures], Evaluation], float | None], Callable[[float], str]]] = {
+    "tasks": ("", lambda tasks, _: len(tasks), count_label),
     "passed": (
         "ok, and with a score of 1 or more if it has one",
-        lambda tasks: sum(task.has_passed for task in tasks),
+        lambda _, found: sum(task.passed for task in found.tasks.values()),
         count_label,
     ),
-    "faults": ("ended by a fault: in no rate", _faults, count_label),
-    "not run": ("without an end", lambda tasks: sum(task.final is None for task in tasks), count_label),
-    "pass rate": ("of those that have ended without a fault", pass_rate, percent_text),
-    "mean score": ("", mean_score, short),
-    "cost": ("of all attempts whose cost is known", _known_cost, dollars),
-    "mean time": ("of the attempts that count", _mean_time, elapsed),
+    "faults": ("ended by a fault: in no rate", lambda _, found: found.faults, count_label),
+    "not run": ("without an end", lambda _, found: found.not_run, count_label),
+    "pass rate": ("of those that have ended without a fault", lambda _, found: pass_rate(found), percent_text),
+    "mean score": ("", lambda _, found: mean_score(found), short),
+    "cost": ("of all attempts whose cost is known", lambda tasks, _: _known_cost(tasks), dollars),
+    "mean time": ("of the attempts that count", lambda tasks, _: _mean_time(tasks), elapsed),
 }
 """Hint, value of some tasks, and text of each column of numbers."""
-_MISSING_OFTEN = ("faults", "not run", "mean score")
-"""Columns that are left out where no row has a value, or all have 0."""
+_ZERO_OFTEN = ("faults", "not run")
+"""Columns that are left out where all values are 0."""

@@ -55,7 +55,7 @@ def quantile(ordered: Sequence[float], share: float) -> float:
 
 
 def labelled_bars(bars: Sequence[Bar], label: Callable[[float], str]) -> list[tuple[str, int]]:
-    """The bars with their ranges in words. Those whose ends are the same words are one with the next: no two ranges
+    """The bars with their ranges in words. A bar whose ends are the same words is one with the next: no two ranges
     read alike."""
     found: list[tuple[str, int]] = []
     begin, tasks = "", 0

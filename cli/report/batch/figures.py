@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agent.batch.evaluation.evaluation import Evaluation
 from agent.batch.tasks.repeat import base_id
 from cli.report.batch.workload import Workload
 from wire.batch.outcome import SCORED, TaskStatus, Usage
@@ -140,13 +141,12 @@ class TaskFigures(msgspec.Struct):
         return None if final is None else final.score
 
     @property
-    def is_counted(self) -> bool:
-        """Whether it is in the rates: it has ended, and not by a fault."""
-        return self.state in SCORED
-
-    @property
     def has_passed(self) -> bool:
-        return self.is_ok and ((score := self.score) is None or score >= 1)
+        """Whether it is ok, and has no score command or a score of at least 1."""
+        final = self.final
+        if final is None or final.status is not TaskStatus.OK or final.is_unscored:
+            return False
+        return final.score is None or final.score >= 1
 
 
 class ExtensionUse(msgspec.Struct):
@@ -242,7 +242,7 @@ class BatchFigures(msgspec.Struct, kw_only=True):
 
     @property
     def has_scores(self) -> bool:
-        return any(one.score is not None for task in self.tasks for one in task.attempts)
+        return any(one.score is not None or one.is_unscored for task in self.tasks for one in task.attempts)
 
     @property
     def has_repetitions(self) -> bool:
@@ -254,6 +254,24 @@ class BatchFigures(msgspec.Struct, kw_only=True):
         counts = count_states(task.state for task in self.tasks)
         order = sorted(counts, key=lambda state: (_rank(state), -counts[state], state.value))
         return {state.value: counts[state] for state in order}
+
+
+def evaluate(tasks: Iterable[TaskFigures]) -> Evaluation:
+    """The estimates from the final outcomes of these tasks."""
+    found = Evaluation()
+    for task in tasks:
+        found.is_repeated |= task.repeat is not None
+        held, final = found.of(task.id, task.repeat), task.final
+        if final is None:
+            held.not_run += 1
+        elif final.status not in SCORED:
+            held.faults += 1
+        else:
+            held.passed += task.has_passed
+            held.scored += final.score is not None
+            held.unscored += final.is_unscored
+            held.scores.append(float(task.has_passed) if final.score is None else final.score)
+    return found
 
 
 def count_states(states: Iterable[TaskStatus | OpenTaskState]) -> dict[TaskStatus | OpenTaskState, int]:

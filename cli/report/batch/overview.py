@@ -7,15 +7,16 @@ import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 from cli.number_format import bytes_text, clock_text, count_text, dollars, elapsed, percent_text, plural, short
-from cli.report.batch.figures import BatchPhase, OpenTaskState
+from cli.report.batch.figures import BatchPhase, OpenTaskState, evaluate
 from cli.report.markup import text
 from cli.report.page.table import Cell, TableColumn, number_cell, section, table
 from cli.report.page.top import Tile, findings, tile_row, top
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from agent.batch.evaluation.interval import Estimate
     from cli.report.batch.figures import AttemptFigures, BatchFigures
 
 WAITING_MATTERS = 0.2
@@ -157,16 +158,31 @@ def _work_text(batch: BatchFigures) -> str:
 
 
 def _score_tile(batch: BatchFigures) -> Tile | None:
-    """The mean score, or the share of repetitions that have passed; None if no task has a score or is repeated."""
-    counted = [task for task in batch.tasks if task.is_counted]
-    scores = [score for task in counted if (score := task.score) is not None]
-    passed = sum(task.has_passed for task in counted)
-    said = f"{count_text(passed)} of {plural(len(counted), 'run')} passed"
-    if scores and any(score not in (0, 1) for score in scores):
-        return Tile("Mean score", short(sum(scores) / len(scores)), said)
-    if (scores or batch.has_repetitions) and counted:
-        return Tile("pass@1", percent_text(100 * passed / len(counted)), said)
-    return None
+    """The mean score, or pass@1, with its interval; None if no task has a score or is repeated."""
+    if not batch.has_scores and not batch.has_repetitions:
+        return None
+    found = evaluate(batch.tasks)
+    passed = sum(task.passed for task in found.tasks.values())
+    said = f"{count_text(passed)} of {plural(found.count, 'run')} passed"
+    if any(score not in (0, 1) for task in found.tasks.values() for score in task.scores):
+        title, estimate, label = "Mean score", found.score(), short
+    else:
+        title, estimate, label = "pass@1", found.pass_at(1), percent_of_one
+    if estimate.value is None:
+        return None
+    interval = f"95 %: {range_text(estimate, label).strip(' ()')}; " if estimate.low is not None else ""
+    return Tile(title, label(estimate.value), f"{interval}{said}")
+
+
+def percent_of_one(value: float) -> str:
+    return percent_text(100 * value)
+
+
+def range_text(estimate: Estimate, label: Callable[[float], str]) -> str:
+    """The interval, such as ` (41 % to 63 %)`; empty without one."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f" ({label(estimate.low)} to {label(estimate.high)})"
 
 
 def _time_left(batch: BatchFigures) -> str:
@@ -181,7 +197,7 @@ def _time_left(batch: BatchFigures) -> str:
 
 
 def advice(attempt: AttemptFigures) -> str:
-    """What to do about a failure, with commands and flags between backquotes."""
+    """The advice for a failure, with commands and flags between backquotes; empty without any."""
     if attempt.error_kind == "overloaded":
         return "the provider was overloaded: run them again later"
     if attempt.status is TaskStatus.ERROR and not attempt.may_pass:
@@ -207,6 +223,8 @@ def next_steps(batch: BatchFigures, folder: str) -> list[Step]:
     found: list[Step] = []
     if batch.phase is BatchPhase.RUNNING:
         found.append(Step("The batch is still running: make this page again later", (f"zot report {folder}{more}",)))
+    elif batch.phase is BatchPhase.NOT_BEGUN and left:
+        found.append(Step("No task was begun: give the command of the batch again", ()))
     elif left:
         title = f"{plural(len(left), 'task was', 'tasks were')} not run to the end: go on"
         if limit := _higher_limit(batch):
@@ -221,7 +239,7 @@ def next_steps(batch: BatchFigures, folder: str) -> list[Step]:
     if unscored:
         them = "it" if len(unscored) == 1 else "them"
         title = f"{plural(len(unscored), 'task has', 'tasks have')} no score: score {them} again"
-        found.append(Step(title, commands("score", unscored), "no model runs for this", is_bad=True))
+        found.append(Step(title, commands("score", unscored, " --missing"), "no model runs for this", is_bad=True))
     runs_s = sum(one.duration_s for task in batch.tasks for one in task.attempts)
     paused_s = sum(pauses.seconds for pauses in batch.workload.pauses())
     if runs_s and paused_s > WAITING_MATTERS * runs_s:

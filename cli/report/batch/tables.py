@@ -93,7 +93,7 @@ def _advice(task: TaskFigures) -> str:
 
 
 def _output(task: TaskFigures) -> str:
-    """What the command of a task has said that failed; empty if none has."""
+    """The lines of the failed command of a task that tell why; empty if none has failed."""
     told = task.told
     if told is None or not told.said:
         return ""

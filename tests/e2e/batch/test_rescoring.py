@@ -11,6 +11,7 @@ import pytest
 
 from supervisor.template.protocol import is_available
 from tests.support.batch_command import BatchCommand
+from tests.support.git_repository import make_repository, unchanged
 from tests.support.marked_processes import marked_pids
 from tests.support.mounts import within
 from tests.support.replay_script import Script
@@ -126,6 +127,25 @@ def test_a_copy_is_scored_where_the_run_has_left_it(zot: Zot, server: MessagesSe
     assert {name: one["score"]["value"] for name, one in batch.results().items()} == {"a": 0.5, "b": 2.0}
 
 
+def test_a_worktree_is_made_anew_and_removed(zot: Zot, server: MessagesServer) -> None:
+    (zot.cwd / "sub").mkdir()
+    (zot.cwd / "sub/old").write_text("1\n")
+    (zot.cwd / ".gitignore").write_text("built\nruns\nt.jsonl\n")
+    make_repository(zot.cwd)
+    batch = BatchCommand(zot, server)
+    batch.tasks({"a": {"prompt": "bash echo 0.5 >> old", "cwd": "sub", "setup": "echo 7 > built"}, "b": "bash true"})
+    flags = ("-q", "--workspace", "worktree", "--score")
+    assert batch.run(*flags, "cat sub/old old; wc -l < $(ls -d sub/old old 2>&-)").status == 0
+    assert {name: one["score"]["value"] for name, one in batch.results().items()} == {"a": 2.0, "b": 1.0}
+    with unchanged(zot.cwd):
+        found = zot.run("batch", "score", "runs", "a", "--with", "cat old built; pwd >&2; tail -n 1 old")
+    assert (found.status, found.leftovers) == (0, []), found
+    score = batch.results()["a"]["score"]
+    assert (score["value"], "7" in score["command"]["output"].split()) == (0.5, True)
+    assert "workspaces/a/sub" in score["command"]["output"]
+    assert not [*(batch.rundir / "workspaces").glob("*")]
+
+
 def test_the_whole_text_is_scored_also_where_the_journal_has_cut_it(zot: Zot) -> None:
     batch = BatchCommand(zot)
     script = Script(zot.cwd, "go").answer("x" * 200_000).write(zot.folder / "cassette.jsonl")
@@ -147,6 +167,7 @@ def test_ctrl_c_keeps_what_is_scored(batch: Scored3) -> None:
     assert found.text == "2 results scored, mean 0.5\n"
 
 
+@pytest.mark.slow
 def test_one_that_is_killed_leaves_nothing_and_loses_nothing(batch: Scored3) -> None:
     with batch.zot.start("batch", "score", "runs", "-j", "1", "--with", WAIT, cold=True) as running:
         wait_until(lambda: len(batch.scored()) == 2 and (batch.zot.cwd / "scored").read_text() == "x\n" * 3)
@@ -177,6 +198,7 @@ def test_children_that_stay_are_ended(batch: Scored3) -> None:
     assert (found.status, found.leftovers) == (0, [])
 
 
+@pytest.mark.slow
 def test_a_full_disk_keeps_what_is_scored(zot: Zot, batch: Scored3) -> None:
     flood = 'head -c 4000 /dev/zero | tr "\\0" "\\1"; echo; echo 0.5'
     shutil.copytree(batch.rundir, zot.cwd / "whole")

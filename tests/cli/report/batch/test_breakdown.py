@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from cli.report.batch.breakdown import MISSING, VALUES, mean_score, pass_rate, values_by_key
-from cli.report.batch.figures import AttemptFigures, TaskFigures
+from cli.report.batch.figures import AttemptFigures, TaskFigures, evaluate
 from wire.batch.outcome import TaskStatus, Usage
 
 
-def ended(task, status=TaskStatus.OK, score=None, repeat=None, **meta):
-    attempt = AttemptFigures(1, status, "", 0, 1.0, 0.0, 0.5, Usage(), 0, "m", is_final=True, score=score)
+def ended(task, status=TaskStatus.OK, score=None, repeat=None, is_unscored=False, **meta):
+    attempt = AttemptFigures(
+        1, status, "", 0, 1.0, 0.0, 0.5, Usage(), 0, "m", is_final=True, score=score, is_unscored=is_unscored
+    )
     return TaskFigures(task, state=status, attempts=[attempt], repeat=repeat, meta=meta)
 
 
@@ -27,15 +29,16 @@ def test_repetitions_make_no_kind_of_one_task():
     assert values_by_key(tasks) == {}
 
 
-def test_faults_are_in_no_rate_and_missing_scores_in_no_mean():
+def test_faults_are_in_no_rate_and_no_mean_and_a_missing_score_counts_as_0():
     tasks = [
         ended("a", score=1.0),
         ended("b", score=0.5),
         ended("c", TaskStatus.CHECK_FAILED, score=0.0),
         ended("d", TaskStatus.CRASHED, score=1.0),
-        ended("e"),
+        ended("e", is_unscored=True),
         TaskFigures("f"),
     ]
-    assert pass_rate(tasks) == 50.0
-    assert mean_score(tasks) == 0.5
-    assert pass_rate(tasks[3:4]) is mean_score(tasks[3:4]) is None
+    found = evaluate(tasks)
+    assert (pass_rate(found), mean_score(found), found.faults, found.not_run) == (25.0, 0.375, 1, 1)
+    fault = evaluate(tasks[3:4])
+    assert pass_rate(fault) is mean_score(fault) is None

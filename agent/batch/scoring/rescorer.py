@@ -19,6 +19,7 @@ from agent.batch.pool.run_facts import EndReason
 from agent.batch.pool.run_order import Orders
 from agent.batch.pool.run_process import RunProcess
 from agent.batch.scoring.results_to_score import outcomes_to_score, score_order, tasks_to_score
+from agent.batch.workspace.leavings import remove_leavings
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
 from supervisor.loop.loop import Loop, stop_signals
@@ -45,7 +46,7 @@ class Scoring(msgspec.Struct, frozen=True):
     """Why its command was not carried out; the score before it stands."""
 
 
-class Rescoring:
+class Rescorer:
     """Call `run` once. `tell` gets each scoring, `say` lines for the user."""
 
     def __init__(
@@ -118,11 +119,13 @@ class Rescoring:
         self._log.info("scoring started", tasks=self.total, command=self._command or "")
         if self._request.workspace == "shared" and self._tasks:
             self._say("the tasks have no workspaces of their own: their folders are scored as they are now")
+        self._remove_leavings()  # of a scoring that was killed
         self._processes.open(is_needed=bool(self._tasks))
         return outcomes_to_score(results, self._tasks, only_missing=self._only_missing)
 
     def _end(self) -> None:
         self._log.info("scoring ended", scored=self.done, was_stopped=self.was_stopped)
+        self._remove_leavings()
         if self.failure or not self._journal.sync():
             return
         try:
@@ -130,6 +133,11 @@ class Rescoring:
         except (OSError, JournalError, FolderError) as error:
             self._say(f"{self._folder.results_file} cannot be written ({error}); the journal has all")
         run_in_steps(self.loop, self._journal.checkpoint())
+
+    def _remove_leavings(self) -> None:
+        """Removes the worktrees that were made for scoring."""
+        if self._request.workspace == "worktree" and (left := remove_leavings(self._folder)):
+            self._say(f"worktrees cannot be removed: {left}")
 
     # --- each pass of the loop --------------------------------------------------------------------------------
 
@@ -197,7 +205,7 @@ class Rescoring:
     # --- the end ----------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Starts nothing more, and ends what runs. What is scored stays."""
+        """Starts nothing more, and ends the commands that run. Scores that are on the disk stay."""
         self._is_over = self.was_stopped = True
         for run in self._running:
             run.abort(TaskStatus.INTERRUPTED, STOPPED)
@@ -218,7 +226,7 @@ class Rescoring:
         """The folder of the batch cannot be written: everything stops."""
         if not self.failure:
             self.failure = reason
-            self._say(f"{reason}; what is scored stays: make room, then score the rest with --missing")
+            self._say(f"{reason}: make room, then score the rest with --missing")
             self._log.error("scoring failed", message=reason)
         self._unsafe = 0
         self.stop()

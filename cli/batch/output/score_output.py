@@ -15,7 +15,7 @@ from wire.exit_codes import Status
 from wire.text import one_line, valid_text
 
 if TYPE_CHECKING:
-    from agent.batch.scoring.rescoring import Rescoring, Scoring
+    from agent.batch.scoring.rescorer import Rescorer, Scoring
 
 NAMED = 5
 """Results without a score that the summary names."""
@@ -24,12 +24,12 @@ FLUSH_S = 2.0
 CLEAR = "\r\x1b[K"
 
 
-class ScoringOutput:
+class ScoreOutput:
     """`begin`, then `tell` for each result, then `end`, however it ends; `exit_code` follows."""
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json
-        self._rescoring: Rescoring | None = None
+        self._rescorer: Rescorer | None = None
         self._writer: FdWriter | None = None
         self._has_progress = is_screen(2) and is_in_front(2)
         self._broken: str | None = None
@@ -37,15 +37,15 @@ class ScoringOutput:
         self._values = self._without = 0
         self._named: list[str] = []
 
-    def begin(self, rescoring: Rescoring) -> None:
-        self._rescoring = rescoring
+    def begin(self, rescorer: Rescorer) -> None:
+        self._rescorer = rescorer
         if self._as_json:
-            self._writer = FdWriter(rescoring.loop, 1, self._on_broken)
+            self._writer = FdWriter(rescorer.loop, 1, self._on_broken)
 
     def _on_broken(self, reason: str) -> None:
         self._broken = reason
-        assert self._rescoring is not None
-        self._rescoring.stop()
+        assert self._rescorer is not None
+        self._rescorer.stop()
 
     def is_full(self) -> bool:
         return self._writer is not None and self._writer.is_full
@@ -81,22 +81,22 @@ class ScoringOutput:
         if self._has_progress:
             sys.stderr.write(CLEAR)
             sys.stderr.flush()
-        rescoring, writer = self._rescoring, self._writer
-        if writer is not None and rescoring is not None:
-            deadline = rescoring.loop.clock() + FLUSH_S if rescoring.was_stopped else None
-            rescoring.loop.run_until(lambda: writer.is_flushed, deadline)
+        rescorer, writer = self._rescorer, self._writer
+        if writer is not None and rescorer is not None:
+            deadline = rescorer.loop.clock() + FLUSH_S if rescorer.was_stopped else None
+            rescorer.loop.run_until(lambda: writer.is_flushed, deadline)
             writer.close()
 
     def exit_code(self) -> int:
         """Prints the summary. Returns the exit status."""
-        rescoring = self._rescoring
-        assert rescoring is not None
+        rescorer = self._rescorer
+        assert rescorer is not None
         if not self._as_json:
             for line in self._summary():
                 sys.stdout.write(line + "\n")
-        if rescoring.failure or self._broken:
+        if rescorer.failure or self._broken:
             return Status.ERROR.exit_code
-        if rescoring.was_stopped:
+        if rescorer.was_stopped:
             return Status.INTERRUPTED.exit_code
         return Status.PARTIAL_BATCH.exit_code if self._without else 0
 
