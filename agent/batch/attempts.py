@@ -142,6 +142,10 @@ class Attempts:
         """From now on at most `jobs` runs at the same time; more that run already go on."""
         self.models.set_jobs(jobs)
 
+    def set_max_cost(self, usd: float) -> None:
+        """Replaces `--max-cost-usd`."""
+        self._request = replace(self._request, max_cost_usd=usd)
+
     def facts(self) -> list[RunFacts]:
         """Of the runs whose end is not recorded yet."""
         return [run.facts for run in self.runs]

@@ -24,7 +24,7 @@ from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.writer import Journal
 from agent.batch.log import BatchLog, BatchNotices, utc_now
-from agent.batch.opening.closing import close_folder
+from agent.batch.opening.folder_end import close_folder
 from agent.batch.opening.resume import Opening, open_batch, writers_of_one_folder
 from agent.batch.pool.processes import Processes
 from agent.batch.pool.run_order import Orders
@@ -239,6 +239,8 @@ class Batch:
     def _end(self) -> records.BatchEnd:
         journal, tally = self._opened(), self._tally
         journal.sync()
+        if self._server is not None:
+            self._server.close()  # all that it has changed is safe and answered
         reason: StopReason = schedule.stop_reason(self._situation(), was_interrupted=self._attempts.was_interrupted)
         if self._failure:
             reason = "failed"

@@ -122,7 +122,8 @@ class TaskState(Message, frozen=True, tag="task", omit_defaults=False):
     task: str
     state: Literal["waiting", "running", "done"]
     phase: str
-    """Of a run, its part: setup, starting, running, paused, check or stopping; else empty."""
+    """Of a run, its part: setup, starting, running, paused, check, score or stopping; sent with --batch-api; else
+    empty."""
     attempts: int
     """Number of attempts in all starts, the one that runs included."""
     failed: int

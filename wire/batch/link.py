@@ -18,6 +18,16 @@ from msgspec import Raw
 from wire.batch.outcome import CommandEnd, Score, TaskStatus  # noqa: TC001  (msgspec reads the annotations)
 
 
+class ScoreAgain(msgspec.Struct, frozen=True):
+    """The run of a task that is done: only its `score` command is carried out."""
+
+    status: TaskStatus
+    text: str
+    """The final text."""
+    diff: str
+    """The file with the changes of the run; empty without changes."""
+
+
 class WorktreeBase(msgspec.Struct, frozen=True):
     """The commit at which the worktrees of a repository begin."""
 
@@ -50,6 +60,8 @@ class Begin(msgspec.Struct, frozen=True, tag_field="type", tag="begin", kw_only=
     """With `--workspace worktree`."""
     prefix: tuple[str, ...] = ()
     """With `--in`: the words before each command of the task, with `{workspace}` in place of its folder."""
+    again: ScoreAgain | None = None
+    """Its result is scored again; None: the task is run."""
 
 
 class Abort(msgspec.Struct, frozen=True, tag_field="type", tag="abort"):

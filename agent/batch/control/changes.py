@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agent.batch.control.decision import Asked, Decision, Place, Standing, decide
 from agent.batch.log import utc_now
+from agent.batch.opening.resume import writers_of_one_folder
 from agent.batch.tasks.digest import Digests
 from wire.batch import control, records
 from wire.batch.journal_lines import Changed
@@ -81,15 +82,24 @@ class BatchChanges:
             is_draining=parts.controls.is_draining,
             is_stopping=parts.controls.is_stopping,
             place=parts.place(asked.task) if isinstance(asked, control.Requeue) else Place.UNKNOWN,
+            is_batch_api=parts.request.batch_api,
             most_jobs=jobs,
         )
         decision = decide(asked, standing)
-        told = control.Changed(asked.id, decision.what, decision.is_changed, decision.words)
+        words = decision.words
+        if decision.what == "jobs" and decision.before == 1 and parts.request.workspace == "shared":
+            words += "".join(
+                f"\n{line}" for line in [writers_of_one_folder(self._waiting(), parts.request.run)] if line
+            )
+        told = control.Changed(asked.id, decision.what, decision.is_changed, words)
         if decision.is_changed:
             self._record(decision, "ctl", lambda: reply(told))
             self._act(decision)
         else:
             reply(told)
+
+    def _waiting(self) -> list[Task]:
+        return [task for task in self._parts.tasks.values() if not self._parts.journal.state.history(task.id).is_done]
 
     def _act(self, decision: Decision) -> None:
         parts = self._parts
@@ -100,6 +110,7 @@ class BatchChanges:
         elif decision.what == "budget":
             assert decision.value is not None
             parts.limits.set_max_cost(decision.value)
+            parts.attempts.set_max_cost(decision.value)
         elif decision.what == "stop":
             parts.controls.is_draining = parts.controls.is_stopping = True
         elif decision.what == "requeue":

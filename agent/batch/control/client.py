@@ -13,11 +13,13 @@ from agent.batch.journal.errors import FolderError
 from agent.batch.journal.lock import owner_of
 from agent.batch.journal.rundir_files import IN_RUNS, open_rundir_file
 from supervisor.control.client import ControlClient, ControlError, Endpoint, GoneError
-from supervisor.home.runtime_dir import BATCH_CONTROL_SUFFIX, runtime_dirs, socket_of
+from supervisor.home.runtime_dir import BATCH_CONTROL_SUFFIX, runtime_dirs, socket_of, sockets_in
 from wire.batch import control
 from wire.suggestions import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from agent.batch.journal.folder import RunFolder
 
 Answer = control.Changed | control.BatchState | control.TaskState
@@ -25,6 +27,8 @@ START_S = 2.0
 """Seconds in which a batch that has just started makes its socket."""
 POLL_S = 0.05
 ANSWER_S = 10.0
+SURVEY_S = 2.0
+"""Seconds for the answer of each of several batches."""
 LAST_EVENT = 64 * 1024
 """Maximum size of the last event that is shown, in bytes."""
 
@@ -56,6 +60,17 @@ def ask(folder: RunFolder, request: control.Request) -> Answer:
         asked = getattr(request, "task", "")
         hint = did_you_mean(asked, [task.id for task in folder.read_tasks()]) if is_unknown else ""
         raise BatchControlError(f"{error}{hint and '; ' + hint}", is_misuse=is_unknown) from None
+
+
+def running_states() -> Iterator[control.BatchState]:
+    """The states of all batches of this user that run and answer, by pid."""
+    for place in runtime_dirs():
+        for pid, path in sockets_in(place, BATCH_CONTROL_SUFFIX):
+            try:
+                with ControlClient(Endpoint(pid, path), SURVEY_S, decode=control.decode_reply) as client:
+                    yield client.ask(control.GetState("1"), control.BatchState)
+            except ControlError:
+                continue
 
 
 def _running_pid(folder: RunFolder) -> int:

@@ -47,6 +47,8 @@ class Standing(msgspec.Struct, frozen=True):
     is_stopping: bool
     place: Place = Place.UNKNOWN
     """Of the task that a request names."""
+    is_batch_api: bool = False
+    """Whether runs are requests in message batches, which are with the provider."""
     most_jobs: int = control.MOST_JOBS
     """Maximum of runs at the same time, by the descriptors that the process may have."""
 
@@ -61,6 +63,9 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     task: str = ""
     now: bool = False
     """Whether runs are aborted, and their tasks run again."""
+
+
+AT_PROVIDER = "with --batch-api the tasks under way are with the provider, who answers them: leave --now out"
 
 
 class RefusedError(Exception):
@@ -90,6 +95,8 @@ def decide(asked: Asked, now: Standing) -> Decision:
 
 
 def _jobs(wanted: int, now: Standing) -> Decision:
+    if now.is_batch_api:
+        raise RefusedError("jobs has no effect with --batch-api: all tasks are sent together")
     jobs = min(wanted, now.most_jobs)
     short = f" ({wanted} need more open files than this process may have)" if jobs < wanted else ""
     if jobs == now.jobs:
@@ -121,6 +128,8 @@ def money(usd: float) -> str:
 def _pause(now: Standing, *, is_now: bool) -> Decision:
     if now.is_paused and not (is_now and now.running):
         return Decision(what="pause", words="nothing to do: the batch is paused", is_changed=False)
+    if is_now and now.is_batch_api:
+        raise RefusedError(AT_PROVIDER)
     if not is_now or not now.running:
         words = "paused: no new starts, no new requests to the model"
         return Decision(what="pause", words=words)
@@ -136,9 +145,13 @@ def _requeue(task: str, now: Standing, *, is_now: bool) -> Decision:
             what="requeue", words="nothing to do: the task waits for its start", task=task, is_changed=False
         )
     if now.place is Place.RUNNING:
+        if now.is_batch_api:
+            raise RefusedError("the task is with the provider: requeue it when its result is here")
         if not is_now:
             raise RefusedError("the task runs now: --now aborts the run and starts the task again")
-        return Decision(what="requeue", words="the run is aborted, and the task starts again", task=task, now=True)
+        after = " after resume" if now.is_paused else ""
+        words = f"the run is aborted, and the task starts again{after}"
+        return Decision(what="requeue", words=words, task=task, now=True)
     words = "the task runs again; its result stands until then"
     if now.is_draining:
         words += ". The batch drains: the next start runs it"

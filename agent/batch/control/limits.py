@@ -19,13 +19,18 @@ if TYPE_CHECKING:
     from agent.batch.reserve import Spent
 
 
+def jobs_of(request: BatchRequest) -> int:
+    """Runs at the same time, as far as descriptors allow."""
+    return request.jobs or default_jobs(cores(), available_memory(), request.run_memory)
+
+
 class BatchLimits:
     """`say` gets lines for the user."""
 
     def __init__(self, request: BatchRequest, *, say: Callable[[str], None], log: BatchLog) -> None:
         self.stop: LimitStop | None = None
         """Why nothing more is started; None while runs may start."""
-        self.wanted = request.jobs or default_jobs(cores(), available_memory(), request.run_memory)
+        self.wanted = jobs_of(request)
         self.jobs = self.allowed(self.wanted)
         """Runs at the same time."""
         self._request = request

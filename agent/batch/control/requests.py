@@ -80,6 +80,8 @@ class BatchRequests:
             active = parts.attempts.find(task)
             assert active is not None
             attempts, phase = active.attempt, "starting"
+            if parts.request.batch_api:
+                phase, waits_for = "sent", "its result in a message batch"
             if active.run is not None:
                 run = active.run.view()
                 phase, step, usage, cost, since_s = run.state.value, run.step, run.usage, run.cost_usd, run.since_s

@@ -1,8 +1,9 @@
 """The repetitions of one task, summed up.
 
-A repetition counts if its run has ended in a way that says something about the agent (`SCORED`). Every other end is a
-fault: something broke, or was set up wrongly. Faults are counted apart and enter no estimate. Only final outcomes are
-repetitions: an attempt that was followed by another one is none.
+A repetition counts if its run has ended in a way that says something about the agent (`SCORED`), and if its `score`
+command, if it has one, told a value. Every other end is a fault: something broke, or was set up wrongly. Faults and
+runs without a value are counted apart and enter no estimate. Only final outcomes are repetitions: an attempt that was
+followed by another one is none.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ class TaskRepetitions(msgspec.Struct, gc=False):
     not_run: int = 0
     """Repetitions without a final outcome."""
     unscored: int = 0
-    """Repetitions that count, and whose `score` command told no value: they have not passed, and count with 0."""
+    """Runs that would count, but their `score` command told no value."""
     scored: int = 0
-    """Repetitions that count and have a score with a value."""
+    """Repetitions that count and have a score."""
     scores: list[float] = []
     """Of the repetitions that count, in their order: the value of the score, without a score 1 if passed, else 0."""
     tokens: int = 0
@@ -49,9 +50,11 @@ class TaskRepetitions(msgspec.Struct, gc=False):
             self.faults += 1
             return
         value = None if outcome.score is None else outcome.score.value
+        if outcome.score is not None and value is None:
+            self.unscored += 1
+            return
         self.passed += has_passed(outcome)
         self.scored += value is not None
-        self.unscored += outcome.score is not None and value is None
         self.scores.append(float(has_passed(outcome)) if value is None else max(-LARGEST, min(value, LARGEST)))
         self.tokens += outcome.usage.total
         self.known_cost_usd += outcome.known_cost_usd if outcome.cost_usd is None else outcome.cost_usd
@@ -67,11 +70,6 @@ class TaskRepetitions(msgspec.Struct, gc=False):
     def score(self) -> float | None:
         """The mean score; None if no repetition counts."""
         return fsum(self.scores) / self.count if self.scores else None
-
-    @property
-    def pass_rate(self) -> float | None:
-        """The share that has passed; None if no repetition counts."""
-        return self.passed / self.count if self.scores else None
 
     def pass_at(self, k: int) -> float | None:
         """pass@k; None if fewer than `k` repetitions count."""

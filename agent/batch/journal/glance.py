@@ -44,9 +44,16 @@ class FinishedGlance(Line, frozen=True, kw_only=True, tag="finished"):
     outcome: OutcomeGlance
 
 
+class ScoredGlance(Line, frozen=True, kw_only=True, tag="scored"):
+    """A `Scored` without the score."""
+
+    task: str
+    attempt: int
+
+
 GlancedLine = (
-    Opened | Started | Paused | Resumed | FinishedGlance | Reopened | Scored | Changed | BatchPlanned | BatchCreated
-    | Closed
+    Opened | Started | Paused | Resumed | FinishedGlance | Reopened | ScoredGlance | Changed | BatchPlanned
+    | BatchCreated | Closed
 )  # fmt: skip
-JournalLine = GlancedLine | Finished
+JournalLine = GlancedLine | Finished | Scored
 glance_decoder: msgspec.json.Decoder[GlancedLine] = msgspec.json.Decoder(GlancedLine)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.batch.journal.glance import FinishedGlance, JournalLine
+from agent.batch.journal.glance import FinishedGlance, JournalLine, ScoredGlance
 from agent.batch.journal.sent_batches import SentBatches
 from agent.batch.reserve import NOTHING, Reserve, Spent
 from wire.batch.journal_lines import (
@@ -19,6 +19,7 @@ from wire.batch.journal_lines import (
     Paused,
     Reopened,
     Resumed,
+    Scored,
     Started,
 )
 from wire.batch.outcome import TaskStatus, Usage
@@ -48,6 +49,8 @@ class TaskHistory(msgspec.Struct, gc=False, array_like=True):
     """The attempt of the final outcome."""
     offset: int = -1
     """Byte of the journal where the line of the final outcome begins."""
+    scored: int = -1
+    """Byte of the journal where the line begins that has scored the final outcome again; -1 without one."""
     digest: str = ""
     """Digest of the task as it was at its final attempt; while it is not done, at the start of its last attempt."""
 
@@ -147,8 +150,16 @@ class BatchState(msgspec.Struct):
             self.paused[line.task] = line.reason
         elif isinstance(line, Resumed):
             self.paused.pop(line.task, None)
-        elif isinstance(line, Reopened):
+        else:
+            self._take_rare(line, offset)
+
+    def _take_rare(self, line: JournalLine, offset: int) -> None:
+        if isinstance(line, Reopened):
             self._reopened(line)
+        elif isinstance(line, ScoredGlance | Scored):
+            history = self._of(line.task)
+            if history.status is not None and history.attempt == line.attempt:
+                history.scored = offset
         else:
             self._take_of_batch(line)
 
@@ -225,6 +236,7 @@ class BatchState(msgspec.Struct):
             return True
         if history.status is not None:
             history.status, history.attempt, history.offset, history.failed = None, 0, -1, 0
+            history.scored = -1
         return False
 
     def _reopened(self, line: Reopened) -> None:

@@ -62,7 +62,7 @@ class Results:
         ended = time.time()
         started = ended if batch is None else batch.planned
         return SentRequest(
-            attempt=Attempt(task.id, active.attempt, active.digest, task.meta),
+            attempt=Attempt(task.id, active.attempt, active.digest, task.meta, task.repeat or 0),
             custom_id=custom_id(flight.nonce, number) if flight.nonce else "",
             model=params.model if params is not None else task.model or self._flags.model or "",
             content=content if isinstance(content, list) else [{"type": "text", "text": task.prompt}],

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.budget import BYTES_PER_TOKEN
-from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import BatchFile
 from agent.batch.journal.rundir_files import IN_RUNS, rundir_lines
 from agent.batch.log import utc_now
+from agent.batch.opening.remaining import find_remaining
 from agent.batch.opening.settings import FLAGS, flags_of
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.tasks.digest import Digests
-from agent.batch.tasks.repeat import base_id
 from agent.request_checks import UsageError
 from wire.batch.outcome import SCORED, Outcome, TaskStatus
-from wire.suggestions import join_names, no_such
+from wire.suggestions import join_names
 from wire.text import counted, noun_for, one_line, valid_text
 
 if TYPE_CHECKING:
@@ -38,10 +37,13 @@ NAMED = 5
 """Tasks that a notice names; of more it says the number."""
 
 
-FAILED, CHANGED, ALL = "failed", "changed", "all"
 CUT_OFF = "the batch process ended in the middle of it"
 OVERHEAD_TOKENS = 2_000
 """Tokens of the system prompt and the built-in tools in a first request, which no event shows."""
+SHARED_INSIDE = (
+    "--in with --workspace shared: commands inside change the folders of the tasks themselves; copy or worktree gives"
+    " each a folder of its own"
+)
 _UNHEARD = frozenset({"connection", "dropped", "timeout", "worker"})
 """Kinds of failures after which the events do not show whether the server has worked for the request."""
 _SENT = (b'{"type":"user_message"', b'{"type":"tool_result"')
@@ -69,22 +71,14 @@ def open_batch(
     """Writes what the folder needs, ends the attempts in the journal that were cut off, and reopens what is to be
     redone. Raises `FolderError`, `RedoError`, and `JournalError` if that cannot be written."""
     state = journal.state
-    _check_complete(folder, state)
-    if state.sent.tasks and not request.batch_api:
-        raise FolderError(
-            f"{folder.journal}: {counted(len(state.sent.tasks), 'task')} went into message batches, whose results are"
-            " not recorded: give --batch-api, or use zot batch retry"
-        )
     notices = list(journal.notices)
     digests = Digests(request)
-    known = known_tasks(folder)
-    _check_repetitions(folder, known, tasks)
-    current = {task.id: digests.of(task) for task in tasks}
-    done = {task.id: status for task in tasks if (status := state.history(task.id).status) is not None}
-    changed = [task for task in done if (old := state.history(task).digest) and old != current[task]]
-    redo = tasks_to_redo(request.redo, done, changed, tasks)
-    left = [task for task in tasks if task.id not in done or task.id in redo]
+    remaining = find_remaining(request, tasks, folder, state, digests)
+    known, current, done, redo = remaining.known, remaining.digests, dict(remaining.done), remaining.redo
+    left = remaining.left
     to_run = [task for task in left if task.id not in state.sent.tasks]
+    if request.command_prefix is not None and request.workspace == "shared" and to_run:
+        notices.append(SHARED_INSIDE)
     bases = () if request.workspace != "worktree" else _bases(request, to_run, folder, notices)
     interrupted = {task: facts for task, facts in cut_off_runs(folder, state).items() if task not in redo}
     for task, facts in interrupted.items():
@@ -93,7 +87,7 @@ def open_batch(
     for task in redo:
         journal.reopened(task)
         del done[task]
-    notices += _notices(state, current, [task for task in changed if task not in redo], list(interrupted))
+    notices += _notices(state, current, [task for task in remaining.changed if task not in redo], list(interrupted))
     if rescored := _with_another_score(request, folder, known, tasks, done):
         notices.append(f"{_tasks(rescored)}: the score command changed, the score stays: zot batch score scores again")
     _write(request, {**known, **{task.id: task for task in tasks}}, folder, digests, version, bases)
@@ -105,33 +99,6 @@ def open_batch(
         {task.id: current[task.id] for task in left},
         notices,
     )
-
-
-def _check_complete(folder: RunFolder, state: BatchState) -> None:
-    """Raises `FolderError` if there are runs that the journal knows nothing of: a journal that was lost would have all
-    tasks paid for again. No crash does this, for a run begins after its line is safe."""
-    if state.tasks or folder.read_batch() is None or not folder.runs.is_dir() or not any(folder.runs.iterdir()):
-        return
-    raise FolderError(
-        f"{folder.journal}: has no runs, but {folder.runs} has some: the journal was lost. Restore it from a copy; or,"
-        " to run all tasks again, name a new folder with -o"
-    )
-
-
-def known_tasks(folder: RunFolder) -> dict[str, Task]:
-    """The tasks of earlier starts, by id. Raises `FolderError`."""
-    return {} if folder.read_batch() is None else {task.id: task for task in folder.read_tasks()}
-
-
-def _check_repetitions(folder: RunFolder, known: Mapping[str, Task], tasks: Iterable[Task]) -> None:
-    """Raises `FolderError` if an id of `--repeat` is that of another task in the folder: its result would count."""
-    for task in tasks:
-        if task.id in known and known[task.id].repeat != task.repeat:
-            number = task.repeat or known[task.id].repeat
-            raise FolderError(
-                f"{folder.tasks_file}: its task {task.id!r} is not the one of this start: one of them is repetition"
-                f" {number} of {base_id(task.id, number)!r}. Give the task another id, or name a new folder with -o"
-            )
 
 
 def _with_another_score(
@@ -213,35 +180,6 @@ def _write(
             bases=bases or (() if before is None else before.bases),
         )
     )
-
-
-class RedoError(ValueError):
-    """`--redo` names a task that is not in the batch."""
-
-
-def tasks_to_redo(
-    words: Iterable[str], done: Mapping[str, TaskStatus], changed: Iterable[str], tasks: Iterable[Task]
-) -> set[str]:
-    """The ids of the done tasks that the words name. `done` has the status of each done task, `changed` the done tasks
-    whose inputs have changed. A task is named by its id even if that is `failed`, `changed` or `all`; the id of a task
-    that is repeated names all its repetitions. Raises `RedoError`."""
-    named: dict[str, set[str]] = {}
-    for task in tasks:
-        named.setdefault(base_id(task.id, task.repeat), set()).add(task.id)
-        named[task.id] = {task.id}
-    chosen = set[str]()
-    for word in words:
-        if word in named:
-            chosen |= named[word] & done.keys()
-        elif word == FAILED:
-            chosen |= {task for task, status in done.items() if status is not TaskStatus.OK}
-        elif word == CHANGED:
-            chosen |= set(changed)
-        elif word == ALL:
-            chosen |= done.keys()
-        else:
-            raise RedoError(f"--redo: {no_such('task', word, sorted(named))}")
-    return chosen
 
 
 def cut_off_runs(folder: RunFolder, state: BatchState) -> dict[str, RunFacts]:

@@ -26,6 +26,13 @@ def split_prefix(given: str | None) -> tuple[str, ...]:
     for name in _NAMES.findall(" ".join(words)):
         if f"{{{name}}}" != WORKSPACE:
             raise UsageError(f"--in: {{{name}}} is unknown; there is only {WORKSPACE}, the folder of the task")
+    from agent.tools.files.beneath import is_supported  # most batches have no prefix
+
+    if not is_supported():
+        raise UsageError(
+            "--in: needs Linux 5.6 or newer, and its system call openat2: without it links that a command makes inside"
+            " could lead the file tools out of the workspace"
+        )
     return words
 
 

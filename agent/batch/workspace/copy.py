@@ -48,6 +48,8 @@ class TaskWorkspace(msgspec.Struct, frozen=True):
     """Lines for the user: what was not copied, and what leads out of the copy."""
     has_own_times: bool = False
     """Whether its files have other times than those of the snapshot."""
+    is_confined: bool = False
+    """Whether something may still write into it that must lead nobody out: a container of `--in`."""
     cwd: Path | None = None
     """The working folder; None: `path`."""
     index: Path | None = None

@@ -125,12 +125,12 @@ def _outcome(batch: RunFolder, task: str, attempt: int, is_over: Callable[[], bo
     """How the attempt ended, once the journal has it: after its run comes `check`. None if it has not by the time
     `is_over`. Raises `JournalError`."""
     from agent.batch.journal.reader import read_journal
-    from agent.batch.journal.shards import ended_attempts
+    from agent.batch.journal.shards import outcome_of_attempt
 
     while True:
         was_over = is_over()
         if was_over or read_journal(batch.journal).state.history(task).running != attempt:  # texts are read once
-            return next((one for one in ended_attempts(batch) if (one.id, one.attempt) == (task, attempt)), None)
+            return outcome_of_attempt(batch, task, attempt)
         sys.stdout.flush()
         time.sleep(POLL_S)
 

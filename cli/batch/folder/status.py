@@ -32,7 +32,8 @@ def status(folders: Folders, prefer: Prefer = None, as_json: Json = False) -> No
     It only reads, also while the batch runs. Several RUNDIRs, such as shards of one tasks file, are shown as one batch;
     if they contradict each other about a task, it needs --prefer. With --json, state is running, done, or why the batch
     stopped: drained, stopped, budget, deadline, failures or killed. limit is the flag of the limit that was used up,
-    reserved_usd how much requests of unknown cost count by the rule of --reserve.
+    reserved_usd how much requests of unknown cost count by the rule of --reserve, evaluation the estimates of repeated
+    or scored tasks (null without any).
 
     Exit status: 0 all tasks are ok, 1 a journal is damaged, 2 a RUNDIR is no folder of a batch, they contradict each
     other, or misuse, 10 a task is not ok, or not done yet.
@@ -47,6 +48,8 @@ def status(folders: Folders, prefer: Prefer = None, as_json: Json = False) -> No
 
 
 def _run(folders: list[str], prefer: Preferred | None, *, as_json: bool) -> int:
+    from cli.batch.evaluation.estimate_text import evaluation_line, evaluation_of
+    from cli.batch.evaluation.records import evaluation_record
     from cli.batch.folder.shared_options import read_results
     from cli.json_line import print_json
     from wire.batch.outcome import TaskStatus
@@ -54,12 +57,15 @@ def _run(folders: list[str], prefer: Preferred | None, *, as_json: bool) -> int:
 
     results = read_results(folders, prefer)
     record = facts(results)
+    evaluation = evaluation_of(results)
     if as_json:
+        record["evaluation"] = evaluation and evaluation_record(evaluation)
         print_json(record)
     else:
         not_ok = [task for task in results.done if results.history(task).status is not TaskStatus.OK]
         again = [str(folder.path) for folder in results.folders_of([*not_ok, *results.not_run])]
-        for line in lines(record, _example(results), prefer and prefer.value, again):
+        estimates = evaluation_line(evaluation) if evaluation is not None else ""
+        for line in lines(record, _example(results), prefer and prefer.value, again, estimates):
             sys.stdout.write(line + "\n")
     is_ok = not record["left"] and set(record["statuses"]) <= {"ok"}
     return 0 if is_ok else Status.PARTIAL_BATCH.exit_code
@@ -149,9 +155,15 @@ def _example(results: BatchResults) -> str:
     return next(failed, next(iter(results.done), ""))
 
 
-def lines(record: dict[str, Any], example: str = "", prefer: str | None = None, again: Sequence[str] = ()) -> list[str]:
+def lines(
+    record: dict[str, Any],
+    example: str = "",
+    prefer: str | None = None,
+    again: Sequence[str] = (),
+    estimates: str = "",
+) -> list[str]:
     """The record for a person. `example` is a task that is done, `prefer` the word for contradictions. `again` are the
-    folders with tasks to run again."""
+    folders with tasks to run again. `estimates` are those of repeated or scored tasks; empty without any."""
     from cli.batch.output.summary import cost_text, next_commands, statuses_text, stopped_text
     from cli.columns import align_columns
     from cli.number_format import clock_text, count_text, plural
@@ -178,6 +190,7 @@ def lines(record: dict[str, Any], example: str = "", prefer: str | None = None, 
         ("state", said(record["state"])),
         ("tasks", f"{count_text(record['done'])} of {count_text(total)} done, {count_text(ok)} ok"),
         ("not ok", statuses_text(statuses) or "none"),
+        *([("estimates", estimates)] if estimates else ()),
         ("left", left),
         *([("paused", one_line(valid_text(paused), 500))] if record["paused"] else ()),
         *([("changed", _changes(record["changes"]))] if record["changes"] else ()),
@@ -203,4 +216,4 @@ def lines(record: dict[str, Any], example: str = "", prefer: str | None = None, 
             *commands,
             *(f"zot batch retry {shlex.quote(one_line(valid_text(folder), 4096))}" for folder in again),
         ]
-    return [*shown, "", *next_commands(where, counted, example=example, limit=limit)]
+    return [*shown, "", *next_commands(where, counted, example=example, limit=limit, has_estimates=bool(estimates))]

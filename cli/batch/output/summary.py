@@ -160,9 +160,9 @@ class Failures:
         return lines
 
 
-def summary(end: BatchEnd, folder: str, failures: Failures, width: int | None = None) -> list[str]:
+def summary(end: BatchEnd, folder: str, failures: Failures, width: int | None = None, estimates: str = "") -> list[str]:
     """The results of the batch, why it ended, the failures of this start, and the commands to go on with. `width` is
-    the terminal's, None without a terminal."""
+    the terminal's, None without a terminal. `estimates` are those of repeated or scored tasks; empty without any."""
     ok = end.statuses.get("ok", 0)
     cost = cost_text(end.cost_usd, end.known_cost_usd, end.reserved_usd)
     where = shlex.quote(one_line(valid_text(folder), 4096))
@@ -176,11 +176,16 @@ def summary(end: BatchEnd, folder: str, failures: Failures, width: int | None = 
     others = statuses_text(end.statuses)
     if others:
         lines.append(others)
+    if estimates:
+        lines.append(estimates)
     if why := stopped_text(end.reason, end.limit):
         lines.append(why)
     if failed := failures.lines(width):
         lines += ["", *failed]
-    return [*lines, "", *next_commands(where, end.statuses, example=failures.example, limit=end.limit)]
+    commands = next_commands(
+        where, end.statuses, example=failures.example, limit=end.limit, has_estimates=bool(estimates)
+    )
+    return [*lines, "", *commands]
 
 
 def statuses_text(statuses: Mapping[str, int]) -> str:
@@ -192,12 +197,17 @@ def statuses_text(statuses: Mapping[str, int]) -> str:
     return ", ".join(parts)
 
 
-def next_commands(where: str, statuses: Mapping[str, int], *, example: str = "", limit: str = "") -> list[str]:
+def next_commands(
+    where: str, statuses: Mapping[str, int], *, example: str = "", limit: str = "", has_estimates: bool = False
+) -> list[str]:
     """The commands that make sense now. `where` is the folder as a shell takes it, `example` the id of a task that has
-    run, `limit` the flag of a budget that has to be higher for more to start; empty: none has."""
+    run, `limit` the flag of a budget that has to be higher for more to start; empty: none has. `has_estimates`: tasks
+    have repetitions or scores."""
     more = f" {limit} {BUDGETS[limit]}" if limit in BUDGETS else ""
     failed = any(count for status, count in statuses.items() if status not in ("ok", NOT_RUN))
     rows: list[tuple[str, str]] = [(f"zot batch results {where}", "the results, one JSON object per line")]
+    if has_estimates:
+        rows.append((f"zot batch results {where} --by task", "pass@k and scores, a row for each task"))
     if example:
         task = shlex.quote(one_line(valid_text(example), 200))
         rows.append((f"zot batch logs {where} {task}", "one run: its messages, tools and answer"))

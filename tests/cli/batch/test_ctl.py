@@ -56,7 +56,8 @@ def test_a_running_batch_is_changed_from_a_second_terminal(zot, held):
         assert "1 running, 2 waiting" in ctl(zot).text
 
         more = ctl(zot, "jobs", "2")
-        assert (more.status, more.text) == (0, "jobs 1 → 2\n")
+        assert (more.status, more.text.splitlines()[0]) == (0, "jobs 1 → 2")
+        assert "3 tasks may change" in more.text, "one at a time they did not disturb each other"
         wait_until(lambda: len(reached(zot)) == 2)
         assert ctl(zot, "jobs", "2").text == "nothing to do: jobs 2 already\n"
         assert "2 runs" in ctl(zot, "jobs", "1").text
@@ -70,6 +71,8 @@ def test_a_running_batch_is_changed_from_a_second_terminal(zot, held):
         assert "waits for  a running task to end" in waiting
         assert ctl(zot, "requeue", "three").text.startswith("nothing to do")
 
+        (listed,) = run(zot, "batch", "list", "--json").json_lines
+        assert (listed["state"], listed["pid"], listed["done"]) == ("running", batch.pid, 1)
         assert ctl(zot, "pause").text.startswith("paused")
         status = run(zot, "batch", "status", "runs")
         assert "paused by the user (pid" in status.text

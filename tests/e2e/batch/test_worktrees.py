@@ -95,6 +95,14 @@ def test_a_folder_without_a_repository_is_misuse(zot: Zot, server: MessagesServe
     )
 
 
+def test_a_run_that_is_killed_leaves_no_worktree(batch: BatchCommand) -> None:
+    batch.tasks({"a": "bash kill -9 $PPID"})
+    with unchanged(batch.zot.cwd):
+        batch.run("--workspace", "worktree")
+    assert [one.status.value for one in batch.attempts("a")] == ["crashed", "crashed"]
+    assert not [*(batch.rundir / "workspaces").glob("*")]
+
+
 def test_a_run_that_removes_its_worktree_is_told(batch: BatchCommand) -> None:
     batch.tasks({"a": "bash git worktree remove --force .", "b": "bash rm .git; echo x > new"})
     with unchanged(batch.zot.cwd):

@@ -37,16 +37,25 @@ def test_task_by_task_whatever_the_number_of_repetitions():
     assert found.counts == {Verdict.WON: 1, Verdict.LOST: 1, Verdict.SAME: 1, Verdict.MISSING: 3}
     assert found.common == ["won", "lost", "same"]
     assert (found.difference("won"), found.difference("gone")) == (0.25, None)
-    assert found.score.value == pytest.approx((0.25 - 1 / 3 + 0) / 3)
-    assert found.score == found.pass_rate
+    assert found.score.estimate.value == pytest.approx((0.25 - 1 / 3 + 0) / 3)
+    assert found.score == found.pass_at_1
+    assert (found.score.means.base, found.score.means.other) == (
+        pytest.approx(1.75 / 3),
+        pytest.approx((0.5 + 2 / 3 + 0.5) / 3),
+    )
 
 
-def test_scores_and_pass_rates_are_two_things():
+def test_scores_and_pass_at_1s_are_two_things():
     base = [repetition("a", 1, score=0.5), repetition("b", 1, score=1.0)]
     other = [repetition("a", 1, score=0.9), repetition("b", 1, score=1.0)]
     (found,) = compared(base, other)
-    assert (found.score.value, found.pass_rate.value) == (pytest.approx(0.2), 0.0)
+    assert (found.score.estimate.value, found.pass_at_1.estimate.value) == (pytest.approx(0.2), 0.0)
     assert found.counts == Counter({Verdict.WON: 1, Verdict.SAME: 1})
+
+
+def test_a_batch_with_scores_is_compared_with_one_without_by_what_has_passed():
+    (found,) = compared(passes("a", 4, 1), [repetition("a", k, score=0.9) for k in (1, 2)])
+    assert (found.has_scores, found.verdicts, found.score.estimate.value) == (False, {"a": Verdict.LOST}, -0.25)
 
 
 def test_rounding_wins_nothing():
@@ -64,7 +73,7 @@ def test_use_is_that_of_one_repetition_of_the_tasks_in_both():
     assert found.seconds.ratio == 0.5
     assert (found.cost.ratio, found.has_unknown_cost) == (0.2, True)
     (nothing,) = compared([repetition("a", 1, TaskStatus.ERROR)], other)
-    assert (nothing.tokens.ratio, nothing.score.value) == (None, None)
+    assert (nothing.tokens.ratio, nothing.score.estimate.value) == (None, None)
 
 
 def test_tasks_that_ask_something_else_are_told_and_batches_without_a_common_one_refused():
@@ -92,6 +101,6 @@ def test_the_other_way_round_it_is_the_negative(one, two):
         back.counts[Verdict.WON],
     )
     assert there.counts[Verdict.MISSING] == len(one.keys() ^ two.keys())
-    assert there.score.value == pytest.approx(-back.score.value)
+    assert there.score.estimate.value == pytest.approx(-back.score.estimate.value)
     (itself,) = compared(outcomes(one), outcomes(one))
-    assert (itself.score.value, itself.counts) == (0, {Verdict.SAME: len(one)})
+    assert (itself.score.estimate.value, itself.counts) == (0, {Verdict.SAME: len(one)})

@@ -1,4 +1,4 @@
-"""What counts as a repetition, and the estimates of a batch."""
+"""Repetitions that count, and the estimates of a batch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_what_counts_what_passes_and_what_is_a_fault(status):
     found.add(repetition("a", 1, status))
     assert (found.count, found.faults) == ((1, 0) if status in SCORED else (0, 1))
     assert found.passed == (status is TaskStatus.OK)
-    assert found.score == found.pass_rate == (float(status is TaskStatus.OK) if status in SCORED else None)
+    assert found.score == found.pass_at(1) == (float(status is TaskStatus.OK) if status in SCORED else None)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,6 @@ def test_what_counts_what_passes_and_what_is_a_fault(status):
         (TaskStatus.OK, 7.5, 1, 7.5),
         (TaskStatus.OK, 0.99, 0, 0.99),
         (TaskStatus.CHECK_FAILED, 1.0, 0, 1.0),
-        (TaskStatus.OK, Score(None, reason="it timed out"), 0, 0.0),
         (TaskStatus.OK, 1e300, 1, LARGEST),
         (TaskStatus.OK, -1e300, 0, -LARGEST),
     ],
@@ -39,7 +38,14 @@ def test_what_counts_what_passes_and_what_is_a_fault(status):
 def test_a_score_decides_on_what_has_passed(status, score, passed, value):
     found = TaskRepetitions()
     found.add(repetition("a", 1, status, score))
-    assert (found.passed, found.scores, found.unscored) == (passed, [value], isinstance(score, Score))
+    assert (found.passed, found.scores) == (passed, [value])
+
+
+def test_a_score_that_is_not_known_is_no_0():
+    found = evaluated([*passes("a", 2, 1), repetition("a", 3, score=Score(None, reason="it timed out"))])
+    task = found.tasks["a"]
+    assert (task.count, task.unscored, task.faults, task.score, task.pass_at(1)) == (2, 1, 0, 0.5, 0.5)
+    assert (found.unscored, found.has_scores, found.ks()) == (1, True, [1, 2])
 
 
 def test_only_repetitions_that_count_use_anything():

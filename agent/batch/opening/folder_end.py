@@ -28,7 +28,7 @@ def close_folder(
     say: Callable[[str], None],
 ) -> None:
     """`limit` is the flag of the limit that was used up, or empty. After a failure of the journal it writes nothing.
-    What takes long with many tasks is done in passes of `loop`."""
+    Work that takes long with many tasks is done in passes of `loop`."""
     if request.workspace != "shared" and (left := remove_leavings(folder)):
         say(f"zot batch: the copies to compare with, or worktrees, cannot be removed: {left}")
     if reason == "failed":
