@@ -6,7 +6,7 @@ import pytest
 
 from cli.batch.output.summary import Failures, changed_line, finished_line, summary
 from tests.cli.batch.views import outcome
-from wire.batch.outcome import TaskStatus, Usage
+from wire.batch.outcome import Score, TaskStatus, Usage
 from wire.batch.records import BatchChanged, BatchEnd, TaskEnd
 
 FAILED = TaskStatus.CHECK_FAILED
@@ -47,6 +47,12 @@ def test_a_failure_has_its_reason_on_the_line():
     failed = outcome("fix-2", FAILED, reason="exit 1: 2 tests\x1b[2J failed", cost_usd=None)
     line = finished_line(ended(failed), 13, 1000)
     assert line == "[  13/1000] check_failed  fix-2  12.5 s  cost unknown  exit 1: 2 tests failed"
+
+
+def test_a_score_is_on_the_line():
+    scored = outcome("fix#2", FAILED, reason="exit 1", score=Score(2 / 3))
+    assert finished_line(ended(scored), 1, 9) == "[1/9] check_failed  fix#2  12.5 s  $0.0123  score 0.6667  exit 1"
+    assert finished_line(ended(outcome(score=Score(None, reason="x"))), 1, 9).endswith("$0.0123  no score")
 
 
 def test_of_a_long_reason_the_line_has_what_fits_of_its_first_line():
