@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from agent.batch import schedule
@@ -208,6 +209,9 @@ class Batch:
         if self._request.deadline is not None:
             self.loop.call_at(self._tally.began + self._request.deadline, _wake)
         self._attempts.begin(journal)
+        if not gc.isenabled():
+            gc.freeze()  # a search of all tasks for garbage would hold the loop
+            gc.enable()
         self._tick()
 
     def _end(self) -> records.BatchEnd:

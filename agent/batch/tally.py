@@ -47,11 +47,13 @@ class Tally:
     def begin(self, before: Spent, done: Iterable[TaskStatus]) -> None:
         """Earlier starts have used `before`, and have left these tasks done."""
         self._before = before
-        for status in done:
-            self._count(status)
+        left = list(done)
+        for status in TaskStatus:  # their hashes take longer
+            if count := left.count(status):
+                self._count(status, count)
 
-    def _count(self, status: TaskStatus) -> None:
-        self.statuses[status.value] = self.statuses.get(status.value, 0) + 1
+    def _count(self, status: TaskStatus, count: int = 1) -> None:
+        self.statuses[status.value] = self.statuses.get(status.value, 0) + count
 
     def task_ended(self, status: TaskStatus) -> None:
         """A task is done."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 def run_batch(arguments: BatchArguments) -> int:
     """Returns the exit status. Raises `OSError`."""
+    gc.disable()  # tasks make no garbage; the batch enables it when it has begun
     try:
         if arguments.resumes:
             RunFolder.existing(arguments.request.folder)

@@ -101,7 +101,7 @@ class BatchState(msgspec.Struct):
 
     def interrupted(self) -> Iterator[str]:
         """Ids of tasks with an attempt that has started and not finished."""
-        return (task for task, history in self.tasks.items() if history.is_interrupted)
+        return (task for task, history in self.tasks.items() if history.running and history.is_interrupted)
 
     def statuses(self) -> dict[str, int]:
         """How many tasks are done with each status, by its word."""

@@ -69,18 +69,23 @@ def open_batch(
     _check_complete(folder, state)
     notices = list(journal.notices)
     digests = Digests(request)
-    current = {task.id: digests.of(task) for task in tasks}
-    done = {task.id: status for task in tasks if (status := state.history(task.id).status) is not None}
-    changed = [task for task in done if (old := state.history(task).digest) and old != current[task]]
+    current, done, changed = dict[str, str](), dict[str, TaskStatus](), list[str]()
+    for task in tasks:
+        digest = current[task.id] = digests.of(task)
+        history = state.history(task.id)
+        if history.status is not None:
+            done[task.id] = history.status
+            if history.digest and history.digest != digest:
+                changed.append(task.id)
     redo = tasks_to_redo(request.redo, done, changed, current)
     interrupted = {task: facts for task, facts in cut_off_runs(folder, state).items() if task not in redo}
-    for task, facts in interrupted.items():
-        history = state.history(task)
-        journal.finished(cut_off_outcome(task, history.running, history.digest, facts), final=False)
-    for task in redo:
-        journal.reopened(task)
-        del done[task]
-    notices += _notices(state, current, [task for task in changed if task not in redo], list(interrupted))
+    for name, facts in interrupted.items():
+        history = state.history(name)
+        journal.finished(cut_off_outcome(name, history.running, history.digest, facts), final=False)
+    for name in redo:
+        journal.reopened(name)
+        del done[name]
+    notices += _notices(state, current, [name for name in changed if name not in redo], list(interrupted))
     _write(request, tasks, folder, digests, version)
     journal.sync()
     to_run = [task for task in tasks if task.id not in done]
@@ -128,9 +133,11 @@ def _tasks(ids: Sequence[str]) -> str:
 def _write(request: BatchRequest, tasks: Sequence[Task], folder: RunFolder, digests: Digests, version: str) -> None:
     """The tasks of earlier starts stay in the folder, with their results."""
     before = folder.read_batch()
-    known = {task.id: task for task in folder.read_tasks()} if before is not None else {}
-    known |= {task.id: task for task in tasks}
-    folder.write_tasks(known.values())
+    known = {task.id: task for task in tasks}
+    if before is None or not folder.has_tasks(tasks):
+        if before is not None:
+            known = {**{task.id: task for task in folder.read_tasks()}, **known}
+        folder.write_tasks(known.values())
     folder.write_batch(
         BatchFile(
             version=version,

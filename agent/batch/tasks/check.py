@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,15 +15,15 @@ from agent.tools.catalogue import SPECS
 from supervisor.cleanup.env_marks import EXTENSION, START, TOKEN
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.environment import NEVER
+from wire.batch.task import Task
 from wire.manifest import ManifestError
 from wire.suggestions import not_one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent.batch.request import BatchRequest
     from agent.batch.tasks.faults import TasksError
-    from wire.batch.task import Task
 
 TOOLS = tuple(spec.name for spec in SPECS)
 OURS = frozenset({TOKEN, EXTENSION, START}) | NEVER
@@ -34,41 +35,55 @@ def check_tasks(tasks: Sequence[Task], lines: Mapping[str, str], request: BatchR
     Reads the settings and the models of the user. A schema is read whole; other files are only looked at."""
     faults, look = Faults(), _Look()
     models, credentials = ModelCheck(request), CredentialCheck(request)
+    good: tuple[Any, ...] = ()
     for task in tasks:
-        for fault in filter(None, (*_faults_of(task, look, models), credentials.fault(task))):
+        if (values := _checked(task)) == good:  # most tasks are as the one before
+            continue
+        found = _faults_of(task, look, models)
+        if fault := credentials.fault(task):
+            found.append(fault)
+        for fault in found:
             faults.add(lines.get(task.id, f"task {task.id!r}"), fault)
+        if not found:
+            good = values
     return faults.error()
 
 
-def _faults_of(task: Task, look: _Look, models: ModelCheck) -> Iterator[str]:
+_checked = attrgetter(*(name for name in Task.__struct_fields__ if name not in ("id", "prompt", "meta", "repeat")))
+
+
+def _faults_of(task: Task, look: _Look, models: ModelCheck) -> list[str]:
+    found = []
     for field, path, check in _named(task):
         if fault := look.at(path, check):
-            yield f"{field}: {fault}"
-    for tool in task.tools or ():
-        if tool not in TOOLS:
-            yield f"tools: {not_one_of(tool, TOOLS)}"
+            found.append(f"{field}: {fault}")
+    if task.tools:
+        found += [f"tools: {not_one_of(tool, TOOLS)}" for tool in task.tools if tool not in TOOLS]
     for name, command in (("setup", task.setup), ("check", task.check)):
         if command is not None and "\0" in command:
-            yield f"{name}: a command cannot have a NUL character"
+            found.append(f"{name}: a command cannot have a NUL character")
     for name, value in task.env.items():
         if fault := _variable(name, value):
-            yield f"env: {fault}"
+            found.append(f"env: {fault}")
     if fault := models.fault(task):
-        yield fault
+        found.append(fault)
+    return found
 
 
-def _named(task: Task) -> Iterator[tuple[str, str, Callable[[str], str]]]:
-    """Yields for each file, folder or schema of the task: the field, the value, and its check."""
+def _named(task: Task) -> list[tuple[str, str, Callable[[str], str]]]:
+    """Returns for each file, folder or schema of the task: the field, the value, and its check."""
+    named: list[tuple[str, str, Callable[[str], str]]] = []
     if task.cwd is not None:
-        yield "cwd", task.cwd, _folder
-    for path in task.files:
-        yield "files", path, _file
-    for path in task.ext or ():
-        yield "ext", path, _extension
+        named.append(("cwd", task.cwd, _folder))
+    if task.files:
+        named += [("files", path, _file) for path in task.files]
+    if task.ext:
+        named += [("ext", path, _extension) for path in task.ext]
     if task.replay is not None:
-        yield "replay", task.replay, _file
+        named.append(("replay", task.replay, _file))
     if task.output_schema is not None:
-        yield "output_schema", _schema_text(task.output_schema), _schema
+        named.append(("output_schema", _schema_text(task.output_schema), _schema))
+    return named
 
 
 class _Look:

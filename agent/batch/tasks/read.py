@@ -8,7 +8,7 @@ import sys
 from typing import IO, TYPE_CHECKING
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from agent.batch.tasks import csv_rows, json_lines
 from agent.batch.tasks.faults import Faults, TasksError
@@ -81,6 +81,10 @@ class _Paths:
     def absolute(self, task: Task, task_id: str) -> Task:
         """The task with this id and absolute paths; `cwd` is then never None."""
         cwd = self._base if task.cwd is None else self._join(self._base, task.cwd)
+        if not task.files and not task.ext and task.replay is None and task.output_schema is None:
+            force_setattr(task, "id", task_id)  # nobody else has this task
+            force_setattr(task, "cwd", cwd)
+            return task
         changed: dict[str, object] = {}
         if task.files:
             changed["files"] = tuple([self._join(cwd, file) for file in task.files])
