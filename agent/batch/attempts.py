@@ -340,4 +340,5 @@ def _not_begun(active: Active) -> Outcome:
     return Outcome(
         id=active.task.id, attempt=active.attempt, status=TaskStatus.INTERRUPTED, reason=NOT_BEGUN, cost_usd=0.0,
         started=now, ended=now, digest=active.digest, meta=active.task.meta,
+        repeat=active.task.repeat or 0,
     )  # fmt: skip

@@ -70,6 +70,7 @@ class RunState(Enum):
     RUNNING = "running"
     PAUSED = "paused"
     CHECK = "check"
+    SCORE = "score"
     STOPPING = "stopping"
 
 

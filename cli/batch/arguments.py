@@ -50,6 +50,8 @@ def arguments_from(given: Mapping[str, Any]) -> BatchArguments:
     tasks = given["tasks"]
     if tasks == STDIN and given["api_key_file"] == STDIN:
         raise CommandLineError("the tasks and --api-key-file are both -: stdin can be only one of them")
+    if given["score"] is not None and not given["score"].strip():
+        raise CommandLineError("--score is empty: name the command")
     if given["no_events"] and not given["json"]:
         raise CommandLineError("--no-events has no effect without --json")
     try:
@@ -113,6 +115,7 @@ def _selection(given: Mapping[str, Any]) -> Selection:
             filters=tuple(filter_from(text) for text in given["filter"] or ()),
             shuffle_seed=seed if given["shuffle"] else None,
             limit=given["limit"],
+            repeat=given["repeat"],
             shard=None if given["shard"] is None else shard_from(given["shard"]),
         )
     except SelectionError as error:

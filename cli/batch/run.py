@@ -12,6 +12,7 @@ from agent.batch.opening.resume import RedoError
 from agent.batch.tasks.check import check_tasks
 from agent.batch.tasks.faults import TasksError
 from agent.batch.tasks.read import read_tasks
+from agent.batch.tasks.repeat import base_id
 from agent.batch.tasks.select import SelectionError
 from agent.request_checks import UsageError
 from cli.batch.output.outputs import INTERRUPTED, Outputs
@@ -45,10 +46,11 @@ def run_batch(arguments: BatchArguments) -> int:
         return INTERRUPTED
     for remark in found.remarks:
         say(f"zot batch: {remark}")
+    repeated = {each.id: found.lines[base_id(each.id, each.repeat)] for each in tasks if each.id not in found.lines}
     return check_and_start(
         arguments.request,
         tasks,
-        found.lines,
+        found.lines | repeated,
         arguments.show,
         arguments.folder,
         as_json=arguments.as_json,

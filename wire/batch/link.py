@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 from msgspec import Raw
 
-from wire.batch.outcome import CommandEnd, TaskStatus  # noqa: TC001  (msgspec reads the annotations)
+from wire.batch.outcome import CommandEnd, Score, TaskStatus  # noqa: TC001  (msgspec reads the annotations)
 
 
 class Begin(msgspec.Struct, frozen=True, tag_field="type", tag="begin", kw_only=True):
@@ -65,9 +65,10 @@ class Cancel(msgspec.Struct, frozen=True, tag_field="type", tag="cancel"):
 class RunPhase(msgspec.Struct, frozen=True, tag_field="type", tag="phase"):
     """The run enters a phase. Until the first such line it is starting."""
 
-    state: Literal["setup", "starting", "running", "check"]
+    state: Literal["setup", "starting", "running", "check", "score"]
     """`setup`: its workspace is made, and its `setup` command runs. `running`: the first record of the event stream has
-    been written. `check`: its `check` command runs, and its changes are saved."""
+    been written. `check`: its `check` command runs, and its changes are saved. `score`: its `score` command runs, in a
+    time of its own: the timeout of the task no longer counts."""
 
 
 class RunEnded(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_only=True):
@@ -79,6 +80,7 @@ class RunEnded(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_on
     """With `error` and `rate_limit`: whether another attempt may end better."""
     setup: CommandEnd | None = None
     check: CommandEnd | None = None
+    score: Score | None = None
     diff: str = ""
     """The file with the changes of the run as a diff; empty without changes."""
     has_no_room: bool = False

@@ -110,9 +110,7 @@ def read_checkpoint(journal: Path, fd: int) -> Checkpoint | None:
 def write_checkpoint(journal: Path, state: BatchState, prefix: Prefix, lines: int) -> None:
     """Writes the checkpoint after the bytes of `prefix`, which have so many lines. Raises `OSError`."""
     kept = msgspec.msgpack.encode(state)
-    header = Header(
-        v=VERSION, shape=SHAPE, size=prefix.size, crc=prefix.crc, lines=lines, state_crc=zlib.crc32(kept)
-    )
+    header = Header(v=VERSION, shape=SHAPE, size=prefix.size, crc=prefix.crc, lines=lines, state_crc=zlib.crc32(kept))
     with replacement(checkpoint_file(journal), is_durable=False) as file:  # one that a crash damages does not count
         file.write(msgspec.json.encode(header) + b"\n")
         file.write(kept)

@@ -17,8 +17,8 @@ from agent.batch.journal.errors import JournalError
 from agent.batch.journal.lock import Lock
 from agent.batch.journal.reader import TornTail, move_torn_tail, read_journal
 from agent.batch.journal.rundir_files import open_rundir_file
-from supervisor.loop.steps import Steps
 from supervisor.home.safe_files import make_folder, sync, sync_folder, write_all
+from supervisor.loop.steps import Steps
 from wire.batch.journal_lines import (
     AnyLine,
     Closed,

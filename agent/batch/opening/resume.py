@@ -16,7 +16,8 @@ from agent.batch.log import utc_now
 from agent.batch.opening.settings import FLAGS, flags_of
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.tasks.digest import Digests
-from wire.batch.outcome import Outcome, TaskStatus
+from agent.batch.tasks.repeat import base_id
+from wire.batch.outcome import SCORED, Outcome, TaskStatus
 from wire.suggestions import join_names, no_such
 from wire.text import counted, noun_for, one_line, valid_text
 
@@ -69,31 +70,50 @@ def open_batch(
     _check_complete(folder, state)
     notices = list(journal.notices)
     digests = Digests(request)
-    current, done, changed = dict[str, str](), dict[str, TaskStatus](), list[str]()
-    for task in tasks:
-        digest = current[task.id] = digests.of(task)
-        history = state.history(task.id)
-        if history.status is not None:
-            done[task.id] = history.status
-            if history.digest and history.digest != digest:
-                changed.append(task.id)
-    redo = tasks_to_redo(request.redo, done, changed, current)
-    interrupted = {task: facts for task, facts in cut_off_runs(folder, state).items() if task not in redo}
+    is_same = folder.has_tasks(tasks)
+    known = {task.id: task for task in tasks} if is_same else known_tasks(folder)
+    if not is_same:
+        _check_repetitions(folder, known, tasks)
+    rest: dict[str, str] = {}
+    """The digests of the tasks that are not done."""
+    done, changed = dict[str, TaskStatus](), list[str]()
+    find, digest_of = state.tasks.get, digests.of
+    there = 0
+    for task in tasks:  # of a hundred thousand
+        name, digest, history = task.id, digest_of(task), find(task.id)
+        there += history is not None
+        if history is None or history.status is None:
+            rest[name] = digest
+        else:
+            done[name] = history.status
+            if history.digest != digest and history.digest:
+                changed.append(name)
+    redo = tasks_to_redo(request.redo, done, changed, tasks)
+    interrupted = {name: facts for name, facts in cut_off_runs(folder, state).items() if name not in redo}
     for name, facts in interrupted.items():
-        history = state.history(name)
-        journal.finished(cut_off_outcome(name, history.running, history.digest, facts), final=False)
+        ended, repeat = state.history(name), known[name].repeat if name in known else None
+        journal.finished(cut_off_outcome(name, ended.running, ended.digest, facts, repeat or 0), final=False)
     for name in redo:
         journal.reopened(name)
         del done[name]
-    notices += _notices(state, current, [name for name in changed if name not in redo], list(interrupted))
-    _write(request, tasks, folder, digests, version)
+    gone = list[str]()
+    if there < len(state.tasks):
+        now = {task.id for task in tasks}
+        gone = [name for name in state.tasks if name not in now]
+    notices += _notices(gone, [name for name in changed if name not in redo], list(interrupted))
+    if rescored := _with_another_score(request, folder, known, tasks, done):
+        notices.append(f"{_tasks(rescored)}: the score command changed, the score stays: zot batch score scores again")
+    if not is_same:  # the tasks of earlier starts stay in the folder, with their results
+        known |= {task.id: task for task in tasks}
+        folder.write_tasks(known.values())
+    _write_batch(request, folder, len(known), digests, version)
     journal.sync()
-    to_run = [task for task in tasks if task.id not in done]
+    to_run = [task for task in tasks if task.id in rest or task.id in redo]
     return Opening(
         to_run,
         done,
         tuple(task.id for task in to_run if task.id in redo),
-        {task.id: current[task.id] for task in to_run},
+        {task.id: rest.get(task.id) or digest_of(task) for task in to_run},
         notices,
     )
 
@@ -109,9 +129,45 @@ def _check_complete(folder: RunFolder, state: BatchState) -> None:
     )
 
 
-def _notices(
-    state: BatchState, current: dict[str, str], changed: Sequence[str], interrupted: Sequence[str]
+def known_tasks(folder: RunFolder) -> dict[str, Task]:
+    """The tasks of earlier starts, by id. Raises `FolderError`."""
+    return {} if folder.read_batch() is None else {task.id: task for task in folder.read_tasks()}
+
+
+def _check_repetitions(folder: RunFolder, known: Mapping[str, Task], tasks: Iterable[Task]) -> None:
+    """Raises `FolderError` if an id of `--repeat` is that of another task in the folder: its result would count."""
+    for task in tasks:
+        if task.id in known and known[task.id].repeat != task.repeat:
+            number = task.repeat or known[task.id].repeat
+            raise FolderError(
+                f"{folder.tasks_file}: its task {task.id!r} is not the one of this start: one of them is repetition"
+                f" {number} of {base_id(task.id, number)!r}. Give the task another id, or name a new folder with -o"
+            )
+
+
+def _with_another_score(
+    request: BatchRequest,
+    folder: RunFolder,
+    known: Mapping[str, Task],
+    tasks: Iterable[Task],
+    done: Mapping[str, TaskStatus],
 ) -> list[str]:
+    """The done tasks whose `score` command is not the one of the last start."""
+    before = folder.read_batch()
+    flags = {} if before is None else before.settings.get(FLAGS)
+    flag = flags.get("score") if isinstance(flags, dict) else None
+    if request.score is None and flag is None and not any(task.score for task in tasks):
+        return []
+    return [
+        task.id
+        for task in tasks
+        if task.id in known
+        and done.get(task.id) in SCORED
+        and (task.score or request.score) not in (None, known[task.id].score or flag)
+    ]
+
+
+def _notices(gone: Sequence[str], changed: Sequence[str], interrupted: Sequence[str]) -> list[str]:
     notices = []
     if interrupted:
         notices.append(f"{_tasks(interrupted)} had been started and had not ended: run again")
@@ -119,7 +175,7 @@ def _notices(
         notices.append(
             f"{_tasks(changed)} changed since the result was made, which stays: --redo changed runs them again"
         )
-    if gone := [task for task in state.tasks if task not in current]:
+    if gone:
         notices.append(f"{_tasks(gone)} in the folder, but not among the tasks of this start: left as they are")
     return notices
 
@@ -130,19 +186,13 @@ def _tasks(ids: Sequence[str]) -> str:
     return f"{noun_for(len(ids), 'task')} {shown}{more}"
 
 
-def _write(request: BatchRequest, tasks: Sequence[Task], folder: RunFolder, digests: Digests, version: str) -> None:
-    """The tasks of earlier starts stay in the folder, with their results."""
+def _write_batch(request: BatchRequest, folder: RunFolder, tasks: int, digests: Digests, version: str) -> None:
     before = folder.read_batch()
-    known = {task.id: task for task in tasks}
-    if before is None or not folder.has_tasks(tasks):
-        if before is not None:
-            known = {**{task.id: task for task in folder.read_tasks()}, **known}
-        folder.write_tasks(known.values())
     folder.write_batch(
         BatchFile(
             version=version,
             created=utc_now() if before is None else before.created,
-            tasks=len(known),
+            tasks=tasks,
             tasks_digest="",
             settings={"digest": digests.settings, FLAGS: flags_of(request)},
         )
@@ -154,15 +204,20 @@ class RedoError(ValueError):
 
 
 def tasks_to_redo(
-    words: Iterable[str], done: Mapping[str, TaskStatus], changed: Iterable[str], tasks: Iterable[str]
+    words: Iterable[str], done: Mapping[str, TaskStatus], changed: Iterable[str], tasks: Iterable[Task]
 ) -> set[str]:
     """The ids of the done tasks that the words name. `done` has the status of each done task, `changed` the done tasks
-    whose inputs have changed, `tasks` all ids. A task is named by its id even if that is `failed`, `changed` or `all`.
-    Raises `RedoError`."""
-    known, chosen = set(tasks), set[str]()
+    whose inputs have changed. A task is named by its id even if that is `failed`, `changed` or `all`; the id of a task
+    that is repeated names all its repetitions. Raises `RedoError`."""
+    named: dict[str, set[str]] = {}
+    words = tuple(words)
+    for task in tasks if words else ():
+        named.setdefault(base_id(task.id, task.repeat), set()).add(task.id)
+        named[task.id] = {task.id}
+    chosen = set[str]()
     for word in words:
-        if word in known:
-            chosen |= {word} & done.keys()
+        if word in named:
+            chosen |= named[word] & done.keys()
         elif word == FAILED:
             chosen |= {task for task, status in done.items() if status is not TaskStatus.OK}
         elif word == CHANGED:
@@ -170,7 +225,7 @@ def tasks_to_redo(
         elif word == ALL:
             chosen |= done.keys()
         else:
-            raise RedoError(f"--redo: {no_such('task', word, sorted(known))}")
+            raise RedoError(f"--redo: {no_such('task', word, sorted(named))}")
     return chosen
 
 
@@ -206,11 +261,11 @@ def facts_of_cut_off(events: Path, *, was_paused: bool = False) -> RunFacts:
     return facts
 
 
-def cut_off_outcome(task: str, attempt: int, digest: str, facts: RunFacts) -> Outcome:
+def cut_off_outcome(task: str, attempt: int, digest: str, facts: RunFacts, repeat: int = 0) -> Outcome:
     """The outcome of an attempt whose end was not recorded."""
     now = utc_now()
     return Outcome(
-        id=task, attempt=attempt, status=TaskStatus.INTERRUPTED, reason=CUT_OFF, digest=digest,
+        id=task, attempt=attempt, status=TaskStatus.INTERRUPTED, reason=CUT_OFF, digest=digest, repeat=repeat,
         usage=facts.usage, steps=facts.step, requests=facts.answered, rate_limited=facts.rate_limited,
         cost_usd=None if facts.has_unknown_cost else facts.known_usd, known_cost_usd=facts.known_usd,
         reserved_usd=facts.lost.at_most_usd, lost=facts.lost if facts.lost.requests else None,

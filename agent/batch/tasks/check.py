@@ -34,16 +34,21 @@ def check_tasks(tasks: Sequence[Task], lines: Mapping[str, str], request: BatchR
     """The faults of these tasks; None if there are none. Their paths are absolute. `lines` has the line of each id.
     Reads the settings and the models of the user. A schema is read whole; other files are only looked at."""
     faults, look = Faults(), _Look()
+    checked = set[str]()
     models, credentials = ModelCheck(request), CredentialCheck(request)
     good: tuple[Any, ...] = ()
     for task in tasks:
         if (values := _checked(task)) == good:  # most tasks are as the one before
             continue
+        place = lines.get(task.id, f"task {task.id!r}")
+        if place in checked:
+            continue  # another repetition of the same line
+        checked.add(place)
         found = _faults_of(task, look, models)
         if fault := credentials.fault(task):
             found.append(fault)
         for fault in found:
-            faults.add(lines.get(task.id, f"task {task.id!r}"), fault)
+            faults.add(place, fault)
         if not found:
             good = values
     return faults.error()
@@ -59,7 +64,7 @@ def _faults_of(task: Task, look: _Look, models: ModelCheck) -> list[str]:
             found.append(f"{field}: {fault}")
     if task.tools:
         found += [f"tools: {not_one_of(tool, TOOLS)}" for tool in task.tools if tool not in TOOLS]
-    for name, command in (("setup", task.setup), ("check", task.check)):
+    for name, command in (("setup", task.setup), ("check", task.check), ("score", task.score)):
         if command is not None and "\0" in command:
             found.append(f"{name}: a command cannot have a NUL character")
     for name, value in task.env.items():

@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from agent.model.access import hide_credentials
 
@@ -64,9 +65,8 @@ class Digests:
         for flag in {*request.run.__struct_fields__}.difference(RUN_FIELDS, NOT_COUNTED):
             if given := getattr(request.run, flag):
                 self._flags[flag] = given
-        for name in ("score", "command_prefix"):
-            if given := getattr(request, name):
-                self._flags[name] = given
+        if request.command_prefix:
+            self._flags["command_prefix"] = request.command_prefix
         if named := request.run.mcp_configs:
             self._files["mcp_configs"] = named
         self._settings: dict[tuple[str, ...], bytes] = {}
@@ -79,7 +79,7 @@ class Digests:
     def of(self, task: Task) -> str:
         """Of the task, the content of the files that it names, and the flags that it does not take the place of. Equal
         digests mean that the run would be asked the same; its working folder may have changed. A file that is missing
-        counts, too. The values of `env` cannot be read from it."""
+        counts, too, and `score` does not: another one changes no run. The values of `env` cannot be read from it."""
         overriding = _overriding(task)
         if overriding != self._overriding or self._hashed is None:  # most tasks are as the one before
             self._overriding = overriding
@@ -87,7 +87,7 @@ class Digests:
             settings = self._settings_without(tuple([name for name, value in given if value is not None]))
             self._hashed = hashlib.sha256(settings + b"\n")
         made = self._hashed.copy()
-        made.update(_encoder.encode(task))
+        made.update(_encoder.encode(task if task.score is None else replace(task, score=None)))
         if task.files or task.replay is not None or isinstance(task.output_schema, str):
             paths = (*task.files, *_path(task.replay), *_path(task.output_schema))
             made.update(b"\n" + _encoder.encode([self._content(path) for path in paths]))
