@@ -46,11 +46,13 @@ def run_batch(arguments: BatchArguments) -> int:
         return INTERRUPTED
     for remark in found.remarks:
         say(f"zot batch: {remark}")
-    repeated = {each.id: found.lines[base_id(each.id, each.repeat)] for each in tasks if each.id not in found.lines}
+    lines: Mapping[str, str] = found.lines
+    if arguments.selection.repeat is not None:
+        lines = {each.id: lines[base_id(each.id, each.repeat)] for each in tasks}
     return check_and_start(
         arguments.request,
         tasks,
-        found.lines | repeated,
+        lines,
         arguments.show,
         arguments.folder,
         as_json=arguments.as_json,

@@ -22,7 +22,7 @@ from wire.suggestions import join_names, no_such
 from wire.text import counted, noun_for, one_line, valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from agent.batch.journal.folder import RunFolder
@@ -70,16 +70,12 @@ def open_batch(
     _check_complete(folder, state)
     notices = list(journal.notices)
     digests = Digests(request)
-    is_same = folder.has_tasks(tasks)
-    known = {task.id: task for task in tasks} if is_same else known_tasks(folder)
-    if not is_same:
+    known = None if folder.has_tasks(tasks) else known_tasks(folder)
+    if known is not None:
         _check_repetitions(folder, known, tasks)
-    rest: dict[str, str] = {}
-    """The digests of the tasks that are not done."""
-    done, changed = dict[str, TaskStatus](), list[str]()
-    find, digest_of = state.tasks.get, digests.of
-    there = 0
-    for task in tasks:  # of a hundred thousand
+    done, changed, rest = dict[str, TaskStatus](), list[str](), dict[str, str]()
+    find, digest_of, there = state.tasks.get, digests.of, 0
+    for task in tasks:  # in one pass: with many tasks, each look into a large dict waits for the memory
         name, digest, history = task.id, digest_of(task), find(task.id)
         there += history is not None
         if history is None or history.status is None:
@@ -90,9 +86,12 @@ def open_batch(
                 changed.append(name)
     redo = tasks_to_redo(request.redo, done, changed, tasks)
     interrupted = {name: facts for name, facts in cut_off_runs(folder, state).items() if name not in redo}
+    repeats = {task.id: task.repeat or 0 for task in _all(known, tasks)} if interrupted else {}
     for name, facts in interrupted.items():
-        ended, repeat = state.history(name), known[name].repeat if name in known else None
-        journal.finished(cut_off_outcome(name, ended.running, ended.digest, facts, repeat or 0), final=False)
+        cut_off = state.history(name)
+        journal.finished(
+            cut_off_outcome(name, cut_off.running, cut_off.digest, facts, repeats.get(name, 0)), final=False
+        )
     for name in redo:
         journal.reopened(name)
         del done[name]
@@ -101,12 +100,12 @@ def open_batch(
         now = {task.id for task in tasks}
         gone = [name for name in state.tasks if name not in now]
     notices += _notices(gone, [name for name in changed if name not in redo], list(interrupted))
-    if rescored := _with_another_score(request, folder, known, tasks, done):
+    if rescored := _with_another_score(request, folder, _all(known, tasks), tasks, done):
         notices.append(f"{_tasks(rescored)}: the score command changed, the score stays: zot batch score scores again")
-    if not is_same:  # the tasks of earlier starts stay in the folder, with their results
+    if known is not None:  # the tasks of earlier starts stay in the folder, with their results
         known |= {task.id: task for task in tasks}
         folder.write_tasks(known.values())
-    _write_batch(request, folder, len(known), digests, version)
+    _write_batch(request, folder, len(tasks if known is None else known), digests, version)
     journal.sync()
     to_run = [task for task in tasks if task.id in rest or task.id in redo]
     return Opening(
@@ -129,6 +128,10 @@ def _check_complete(folder: RunFolder, state: BatchState) -> None:
     )
 
 
+def _all(known: Mapping[str, Task] | None, tasks: Sequence[Task]) -> Collection[Task]:
+    return tasks if known is None else known.values()
+
+
 def known_tasks(folder: RunFolder) -> dict[str, Task]:
     """The tasks of earlier starts, by id. Raises `FolderError`."""
     return {} if folder.read_batch() is None else {task.id: task for task in folder.read_tasks()}
@@ -148,8 +151,8 @@ def _check_repetitions(folder: RunFolder, known: Mapping[str, Task], tasks: Iter
 def _with_another_score(
     request: BatchRequest,
     folder: RunFolder,
-    known: Mapping[str, Task],
-    tasks: Iterable[Task],
+    known: Iterable[Task],
+    tasks: Sequence[Task],
     done: Mapping[str, TaskStatus],
 ) -> list[str]:
     """The done tasks whose `score` command is not the one of the last start."""
@@ -158,12 +161,13 @@ def _with_another_score(
     flag = flags.get("score") if isinstance(flags, dict) else None
     if request.score is None and flag is None and not any(task.score for task in tasks):
         return []
+    before_it = {task.id: task.score or flag for task in known}
     return [
         task.id
         for task in tasks
-        if task.id in known
+        if task.id in before_it
         and done.get(task.id) in SCORED
-        and (task.score or request.score) not in (None, known[task.id].score or flag)
+        and (task.score or request.score) not in (None, before_it[task.id])
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -31,8 +32,8 @@ def tasks_in(name: str, content: bytes, template: PromptTemplate | None, faults:
     if (reason := _whole(content)) is not None:
         faults.add(f"{name}:1", reason)
         return
-    for number, line in enumerate(content.split(b"\n"), 1):
-        if not line:
+    for number, whole in enumerate(BytesIO(content), 1):
+        if not (line := whole.removesuffix(b"\n")):
             continue
         try:
             yield number, _task(line, template)
