@@ -30,12 +30,13 @@ from agent.batch.task_queue import TaskQueue
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
 from supervisor.loop.loop import Loop, stop_signals
+from supervisor.loop.steps import Steps
 from supervisor.process import fd_limit
 from wire.batch import records
 from wire.batch.outcome import Outcome, TaskStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from agent.batch.attempts import Active
@@ -188,6 +189,7 @@ class Batch:
         journal = self._opened()
         for line in opening.notices:
             self._notice(line)
+        self._comparison = Steps(self.loop, self._tell_changed(opening))
         if self.jobs < self._wanted:
             self._notice(f"{self._wanted} jobs need more open files: {self.jobs} at the same time; {fd_limit.advice()}")
         is_shared = self.jobs > 1 and self._request.workspace == "shared"
@@ -214,8 +216,15 @@ class Batch:
             gc.enable()
         self._tick()
 
+    def _tell_changed(self, opening: Opening) -> Iterator[None]:
+        for line in opening.compared:
+            if line:
+                self._notice(line)
+            yield
+
     def _end(self) -> records.BatchEnd:
         journal, tally = self._opened(), self._tally
+        self.loop.run_until(self._comparison.are_done)
         journal.sync()
         reason: StopReason = schedule.stop_reason(self._situation(), was_interrupted=self._attempts.was_interrupted)
         if self._failure:

@@ -13,6 +13,7 @@ from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import BatchFile
 from agent.batch.journal.rundir_files import IN_RUNS, rundir_lines
 from agent.batch.log import utc_now
+from agent.batch.opening.comparison import Comparison
 from agent.batch.opening.settings import FLAGS, flags_of
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.tasks.digest import Digests
@@ -22,7 +23,7 @@ from wire.suggestions import join_names, no_such
 from wire.text import counted, noun_for, one_line, valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from agent.batch.journal.folder import RunFolder
@@ -59,6 +60,9 @@ class Opening(msgspec.Struct, frozen=True):
     """The digest of each task to run."""
     notices: list[str]
     """Lines for the user."""
+    compared: Iterator[str]
+    """Compares the tasks that `notices` do not tell of with their results, to be done while runs are under way: with
+    many tasks it takes long. Gives "" after each task, and at the end a line for the user if some have changed."""
 
 
 def open_batch(
@@ -73,18 +77,8 @@ def open_batch(
     known = None if folder.has_tasks(tasks) else known_tasks(folder)
     if known is not None:
         _check_repetitions(folder, known, tasks)
-    done, changed, rest = dict[str, TaskStatus](), list[str](), dict[str, str]()
-    find, digest_of, there = state.tasks.get, digests.of, 0
-    for task in tasks:  # in one pass: with many tasks, each look into a large dict waits for the memory
-        name, digest, history = task.id, digest_of(task), find(task.id)
-        there += history is not None
-        if history is None or history.status is None:
-            rest[name] = digest
-        else:
-            done[name] = history.status
-            if history.digest != digest and history.digest:
-                changed.append(name)
-    redo = tasks_to_redo(request.redo, done, changed, tasks)
+    found = Comparison(tasks, state, digests, at_once=CHANGED in request.redo)
+    redo = tasks_to_redo(request.redo, found.done, found.changed, tasks)
     interrupted = {name: facts for name, facts in cut_off_runs(folder, state).items() if name not in redo}
     repeats = {task.id: task.repeat or 0 for task in _all(known, tasks)} if interrupted else {}
     for name, facts in interrupted.items():
@@ -94,27 +88,36 @@ def open_batch(
         )
     for name in redo:
         journal.reopened(name)
-        del done[name]
-    gone = list[str]()
-    if there < len(state.tasks):
-        now = {task.id for task in tasks}
-        gone = [name for name in state.tasks if name not in now]
-    notices += _notices(gone, [name for name in changed if name not in redo], list(interrupted))
-    if rescored := _with_another_score(request, folder, _all(known, tasks), tasks, done):
+        del found.done[name]
+    if interrupted:
+        notices.append(f"{_tasks(list(interrupted))} had been started and had not ended: run again")
+    comparison = _compare(found, redo)
+    notices += comparison if found.is_complete else ()
+    if found.gone:
+        notices.append(f"{_tasks(found.gone)} in the folder, but not among the tasks of this start: left as they are")
+    if rescored := _with_another_score(request, folder, _all(known, tasks), tasks, found.done):
         notices.append(f"{_tasks(rescored)}: the score command changed, the score stays: zot batch score scores again")
     if known is not None:  # the tasks of earlier starts stay in the folder, with their results
         known |= {task.id: task for task in tasks}
         folder.write_tasks(known.values())
     _write_batch(request, folder, len(tasks if known is None else known), digests, version)
     journal.sync()
-    to_run = [task for task in tasks if task.id in rest or task.id in redo]
+    to_run = [task for task in tasks if task.id in found.rest or task.id in redo]
     return Opening(
         to_run,
-        done,
+        found.done,
         tuple(task.id for task in to_run if task.id in redo),
-        {task.id: rest.get(task.id) or digest_of(task) for task in to_run},
+        {task.id: found.rest.get(task.id) or digests.of(task) for task in to_run},
         notices,
+        comparison,
     )
+
+
+def _compare(found: Comparison, redo: Collection[str]) -> Iterator[str]:
+    for _ in found.look_on(redo):
+        yield ""
+    if changed := [name for name in found.changed if name not in redo]:
+        yield f"{_tasks(changed)} changed since the result was made, which stays: --redo changed runs them again"
 
 
 def _check_complete(folder: RunFolder, state: BatchState) -> None:
@@ -169,19 +172,6 @@ def _with_another_score(
         and done.get(task.id) in SCORED
         and (task.score or request.score) not in (None, before_it[task.id])
     ]
-
-
-def _notices(gone: Sequence[str], changed: Sequence[str], interrupted: Sequence[str]) -> list[str]:
-    notices = []
-    if interrupted:
-        notices.append(f"{_tasks(interrupted)} had been started and had not ended: run again")
-    if changed:
-        notices.append(
-            f"{_tasks(changed)} changed since the result was made, which stays: --redo changed runs them again"
-        )
-    if gone:
-        notices.append(f"{_tasks(gone)} in the folder, but not among the tasks of this start: left as they are")
-    return notices
 
 
 def _tasks(ids: Sequence[str]) -> str:

@@ -88,7 +88,7 @@ class Digests:
             self._hashed = hashlib.sha256(settings + b"\n")
         made = self._hashed.copy()
         made.update(_encoder.encode(task if task.score is None else replace(task, score=None)))
-        if task.files or task.replay is not None or isinstance(task.output_schema, str):
+        if names_files(task):
             paths = (*task.files, *_path(task.replay), *_path(task.output_schema))
             made.update(b"\n" + _encoder.encode([self._content(path) for path in paths]))
         return made.hexdigest()[:SIGNS]
@@ -122,6 +122,11 @@ class Digests:
             return errno.errorcode.get(error.errno or 0, "unreadable")
         except ValueError:
             return "no path"
+
+
+def names_files(task: Task) -> bool:
+    """Whether the digest of the task depends on files that it names."""
+    return bool(task.files) or task.replay is not None or isinstance(task.output_schema, str)
 
 
 def _path(given: object) -> tuple[str, ...]:
