@@ -26,8 +26,12 @@ PACKAGED = "packaged"
 """The source of the entries here; the source of other entries is their file."""
 DEFAULT_MODEL = "claude-sonnet-5-5"
 """zot's own default is claude-sonnet-4-5. The provider retires it on 2026-11-30 and names this model as successor."""
+BATCH_FACTOR = 0.5
+"""The part of its price that a request costs in a message batch, cached tokens included."""
 HOUR_TIMES = 2.0
 """Price of a token that is cached for an hour, in those of an input token."""
+NEWEST_CACHED = 512
+"""Tokens of the shortest prefix that the newest models cache; the page of the provider on prompt caching has them."""
 MAX_TOKENS = 32_000
 """Maximum tokens of a reply, unless the model's own limit is lower."""
 MAX_TOKENS_UNKNOWN_MODEL = 8_192
@@ -89,6 +93,8 @@ class ModelInfo(msgspec.Struct, frozen=True):
     base_url: str | None = None
     """The user's address for this model, or for its provider; None if unset."""
     source: str = PACKAGED
+    least_cached: int | None = None
+    """Tokens of the shortest prefix that the provider caches; None is unknown."""
 
 
 _OPUS_4 = Prices(input=5, output=25, cache_read=0.5, cache_write=6.25)
@@ -96,28 +102,30 @@ _SONNET_4 = Prices(input=3, output=15, cache_read=0.3, cache_write=3.75)
 _HAIKU_5_LONG = LongPrompt(100_000, Prices(input=0.5, output=2.5, cache_read=0.05, cache_write=0.625))
 
 
-def _small(model_id: str, prices: Prices, retires: str | None = None) -> ModelInfo:
-    return ModelInfo(model_id, 200_000, 64_000, Thinking.BUDGET, prices, retires=retires)
+def _small(model_id: str, prices: Prices, least_cached: int, retires: str | None = None) -> ModelInfo:
+    return ModelInfo(model_id, 200_000, 64_000, Thinking.BUDGET, prices, least_cached=least_cached, retires=retires)
 
 
-def _large(model_id: str, prices: Prices, long_prompt: LongPrompt | None = None) -> ModelInfo:
-    return ModelInfo(model_id, 1_000_000, 128_000, Thinking.ADAPTIVE, prices, long_prompt)
+def _large(
+    model_id: str, prices: Prices, long_prompt: LongPrompt | None = None, *, least_cached: int = NEWEST_CACHED
+) -> ModelInfo:
+    return ModelInfo(model_id, 1_000_000, 128_000, Thinking.ADAPTIVE, prices, long_prompt, least_cached=least_cached)
 
 
 CATALOGUE: Mapping[str, ModelInfo] = {
     info.id: info
     for info in (
-        _small("claude-sonnet-4-5", _SONNET_4, retires="2026-11-30"),
-        _small("claude-sonnet-4-5-20250929", _SONNET_4, retires="2026-11-30"),
-        _small("claude-haiku-4-5", Prices(1, 5, 0.1, 1.25)),
-        _small("claude-haiku-4-5-20251001", Prices(1, 5, 0.1, 1.25)),
-        _small("claude-opus-4-5", _OPUS_4),
-        _small("claude-opus-4-5-20251101", _OPUS_4),
-        _large("claude-sonnet-4-6", _SONNET_4),
-        _large("claude-opus-4-6", _OPUS_4),
-        _large("claude-opus-4-7", _OPUS_4),
-        _large("claude-opus-4-8", _OPUS_4),
-        _large("claude-sonnet-5", Prices(2, 10, 0.2, 2.5)),
+        _small("claude-sonnet-4-5", _SONNET_4, 1_024, retires="2026-11-30"),
+        _small("claude-sonnet-4-5-20250929", _SONNET_4, 1_024, retires="2026-11-30"),
+        _small("claude-haiku-4-5", Prices(1, 5, 0.1, 1.25), 4_096),
+        _small("claude-haiku-4-5-20251001", Prices(1, 5, 0.1, 1.25), 4_096),
+        _small("claude-opus-4-5", _OPUS_4, 4_096),
+        _small("claude-opus-4-5-20251101", _OPUS_4, 4_096),
+        _large("claude-sonnet-4-6", _SONNET_4, least_cached=1_024),
+        _large("claude-opus-4-6", _OPUS_4, least_cached=4_096),
+        _large("claude-opus-4-7", _OPUS_4, least_cached=2_048),
+        _large("claude-opus-4-8", _OPUS_4, least_cached=1_024),
+        _large("claude-sonnet-5", Prices(2, 10, 0.2, 2.5), least_cached=1_024),
         _large("claude-opus-5", _OPUS_4),
         _large("claude-fable-5", Prices(10, 50, 1, 12.5)),
         _large("claude-fable-5-1", Prices(10, 50, 0.25, 12.5)),
@@ -165,6 +173,15 @@ def max_tokens(model_id: str) -> int:
     if info is None or info.max_output is None:
         return MAX_TOKENS_UNKNOWN_MODEL
     return min(MAX_TOKENS, info.max_output)
+
+
+def least_cached(model_id: str) -> int | None:
+    """Tokens of the shortest prefix that the provider caches. An unknown Claude model counts as one of the newest; None
+    for any other unknown model: the servers that imitate the API have no such cache, or fill it by themselves."""
+    plain = plain_name(model_id)
+    if plain in CATALOGUE:
+        return CATALOGUE[plain].least_cached
+    return NEWEST_CACHED if plain.startswith("claude-") else None
 
 
 def thinking_of(model_id: str) -> Thinking:

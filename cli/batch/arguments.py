@@ -43,6 +43,8 @@ class BatchArguments(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `as_json` includes the events of the runs."""
     resumes: bool = False
     """Whether the folder must already hold a batch."""
+    is_dry_run: bool = False
+    """Whether nothing is run, and what would be is printed."""
 
 
 def arguments_from(given: Mapping[str, Any]) -> BatchArguments:
@@ -72,6 +74,7 @@ def arguments_from(given: Mapping[str, Any]) -> BatchArguments:
         as_json=given["json"],
         has_events=not given["no_events"],
         resumes=given["resume"],
+        is_dry_run=given["dry_run"],
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import RunFolder
-from agent.batch.opening.resume import RedoError
+from agent.batch.opening.remaining import RedoError
 from agent.batch.tasks.check import check_tasks
 from agent.batch.tasks.faults import TasksError
 from agent.batch.tasks.read import read_tasks
@@ -57,6 +57,7 @@ def run_batch(arguments: BatchArguments) -> int:
         arguments.folder,
         as_json=arguments.as_json,
         has_events=arguments.has_events,
+        is_dry_run=arguments.is_dry_run,
     )
 
 
@@ -69,9 +70,10 @@ def check_and_start(
     *,
     as_json: bool,
     has_events: bool = True,
+    is_dry_run: bool = False,
 ) -> int:
     """Runs these tasks, if nothing is wrong with them; returns the exit status. `lines` says where each stands, and
-    `folder` is RUNDIR as the user has written it. Raises `OSError`."""
+    `folder` is RUNDIR as the user has written it. With `is_dry_run` prints what would be run. Raises `OSError`."""
     from agent.batch.batch import Batch, BatchError
 
     fd_limit.check_least()
@@ -81,6 +83,10 @@ def check_and_start(
         return complain(str(error))
     if (faults := check_tasks(tasks, lines, request)) is not None:
         return complain(str(faults))
+    if is_dry_run:
+        from cli.batch.dry_run import show_dry_run
+
+        return show_dry_run(request, tasks, as_json=as_json)
     outputs = Outputs(show, folder, as_json=as_json)
     try:
         batch = Batch(

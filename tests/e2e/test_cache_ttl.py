@@ -23,7 +23,7 @@ def answers() -> CachingAnswers:
     return CachingAnswers(reply, cache=PrefixCache(minimum=0))
 
 
-@pytest.mark.parametrize(("flags", "is_hour"), [(["--cache-ttl", "1h"], True), (["--cache-ttl=5m"], False), ([], False)])
+@pytest.mark.parametrize(("flags", "is_hour"), [(["--cache-ttl", "1h"], True), (["--cache-ttl=5m"], False)])
 def test_a_run_asks_for_the_time_and_pays_its_price(zot, server, flags, is_hour):
     (zot.cwd / "a.txt").write_text("alpha\n")
     server.otherwise = counted = answers()

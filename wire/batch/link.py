@@ -18,6 +18,26 @@ from msgspec import Raw
 from wire.batch.outcome import CommandEnd, Score, TaskStatus  # noqa: TC001  (msgspec reads the annotations)
 
 
+class ScoreAgain(msgspec.Struct, frozen=True):
+    """The run of a task that is done: only its `score` command is carried out."""
+
+    status: TaskStatus
+    text: str
+    """The final text."""
+    diff: str
+    """The file with the changes of the run; empty without changes."""
+
+
+class WorktreeBase(msgspec.Struct, frozen=True):
+    """The commit at which the worktrees of a repository begin."""
+
+    repository: str
+    """Its working folder; of a worktree of the user's, that one."""
+    commit: str
+    common: str
+    """The folder `.git`, which all worktrees of the repository share."""
+
+
 class Begin(msgspec.Struct, frozen=True, tag_field="type", tag="begin", kw_only=True):
     """The first line of the batch."""
 
@@ -34,8 +54,14 @@ class Begin(msgspec.Struct, frozen=True, tag_field="type", tag="begin", kw_only=
     version: str
     """The version of zot."""
     workspace: str = ""
-    """With `--workspace copy`: the folder that becomes the copy of the working folder. Empty: the run works in the
-    working folder itself."""
+    """With `--workspace copy` or `worktree`: the folder that becomes the copy of the working folder, or the worktree of
+    its repository. Empty: the run works in the working folder itself."""
+    base: WorktreeBase | None = None
+    """With `--workspace worktree`."""
+    prefix: tuple[str, ...] = ()
+    """With `--in`: the words before each command of the task, with `{workspace}` in place of its folder."""
+    again: ScoreAgain | None = None
+    """Its result is scored again; None: the task is run."""
 
 
 class Abort(msgspec.Struct, frozen=True, tag_field="type", tag="abort"):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agent.batch.budget import reached_limit
+from agent.batch.pool.jobs import DESCRIPTORS, available_memory, cores, default_jobs, jobs_within
+from supervisor.process import fd_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,15 +19,28 @@ if TYPE_CHECKING:
     from agent.batch.reserve import Spent
 
 
+def jobs_of(request: BatchRequest) -> int:
+    """Runs at the same time, as far as descriptors allow."""
+    return request.jobs or default_jobs(cores(), available_memory(), request.run_memory)
+
+
 class BatchLimits:
     """`say` gets lines for the user."""
 
     def __init__(self, request: BatchRequest, *, say: Callable[[str], None], log: BatchLog) -> None:
         self.stop: LimitStop | None = None
         """Why nothing more is started; None while runs may start."""
+        self.wanted = jobs_of(request)
+        self.jobs = self.allowed(self.wanted)
+        """Runs at the same time."""
         self._request = request
         self._say = say
         self._log = log
+
+    def allowed(self, jobs: int) -> int:
+        """The number of these jobs for which this process may have descriptors, at least 1. Raises its soft limit."""
+        fd_limit.provide(jobs * DESCRIPTORS // fd_limit.OF_WORKER)
+        return jobs_within(jobs, fd_limit.soft_limit())
 
     @property
     def max_cost_usd(self) -> float | None:

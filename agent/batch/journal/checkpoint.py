@@ -15,6 +15,7 @@ import msgspec
 
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.rundir_files import open_rundir_file
+from agent.batch.journal.sent_batches import SentBatch
 from agent.batch.journal.state import BatchState, TaskHistory
 from agent.batch.reserve import Reserve
 from supervisor.home.safe_files import replacement
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 """Changes when the same lines make another state of the same fields."""
-SHAPE = (*BatchState.__struct_fields__, *TaskHistory.__struct_fields__, *Reserve.__struct_fields__)
+SHAPE = tuple(name for kind in (BatchState, TaskHistory, Reserve, SentBatch) for name in kind.__struct_fields__)
 CHUNK = 1 << 18
 """Bytes read at once."""
 

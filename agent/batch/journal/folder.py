@@ -8,6 +8,7 @@ results.jsonl     the final outcome of each task, in the order of the tasks, as 
 batch.log         the batch's own log
 runs/NAME/        N.events.jsonl and N.stderr of each attempt N; NAME is made of the task's id
 diffs/NAME.diff   what a task has changed; workspaces/NAME its copy of the project
+batches/          with --batch-api: NONCE.jsonl has the requests of a message batch, until its results are recorded
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from agent.batch.journal.rundir_files import (
 )
 from agent.batch.journal.writer import JOURNAL
 from supervisor.home.safe_files import replacement
+from wire.batch.link import WorktreeBase  # noqa: TC001  (msgspec reads the annotations)
 from wire.batch.task import TaskError, decode_task, encode_task, encode_tasks, safe_name
 from wire.lenient_json import UNREADABLE
 
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 BATCH = "batch.json"
-OWN_FOLDERS = frozenset({"runs", "diffs", "workspaces"})
+OWN_FOLDERS = frozenset({"runs", "diffs", "workspaces", "batches"})
 OWN_NAMES = OWN_FOLDERS | {
     *(BATCH, "tasks.jsonl", JOURNAL, "journal.torn", "journal.lock", "journal.checkpoint"),
     *("results.jsonl", "batch.log"),
@@ -62,6 +64,8 @@ class BatchFile(msgspec.Struct, frozen=True, kw_only=True):
     """Hash of `tasks.jsonl`."""
     settings: dict[str, Any] = {}
     """The flags on which the results depend."""
+    bases: tuple[WorktreeBase, ...] = ()
+    """With `--workspace worktree`: one for each repository, since its first task."""
 
 
 class RunFolder:
@@ -77,6 +81,7 @@ class RunFolder:
         self.runs = path / "runs"
         self.diffs = path / "diffs"
         self.workspaces = path / "workspaces"
+        self.batches = path / "batches"
 
     @classmethod
     def for_batch(cls, path: Path) -> RunFolder:

@@ -6,9 +6,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.batch.journal.glance import FinishedGlance, JournalLine
+from agent.batch.journal.glance import FinishedGlance, JournalLine, ScoredGlance
+from agent.batch.journal.sent_batches import SentBatches
 from agent.batch.reserve import NOTHING, Reserve, Spent
-from wire.batch.journal_lines import Closed, Finished, Opened, Paused, Reopened, Resumed, Started
+from wire.batch.journal_lines import (
+    BatchCreated,
+    BatchPlanned,
+    Changed,
+    Closed,
+    Finished,
+    Opened,
+    Paused,
+    Reopened,
+    Resumed,
+    Scored,
+    Started,
+)
 from wire.batch.outcome import TaskStatus, Usage
 
 if TYPE_CHECKING:
@@ -36,6 +49,8 @@ class TaskHistory(msgspec.Struct, gc=False, array_like=True):
     """The attempt of the final outcome."""
     offset: int = -1
     """Byte of the journal where the line of the final outcome begins."""
+    scored: int = -1
+    """Byte of the journal where the line begins that has scored the final outcome again; -1 without one."""
     digest: str = ""
     """Digest of the task as it was at its final attempt; while it is not done, at the start of its last attempt."""
 
@@ -69,12 +84,16 @@ class BatchState(msgspec.Struct):
     pauses: int = 0
     paused: dict[str, str] = {}
     """Why, by the ids of the tasks whose runs wait for a rate limit, if the batch still runs."""
+    sent: SentBatches = msgspec.field(default_factory=SentBatches)
+    """The message batches of which not all results are recorded."""
     opened: Opened | None = None
     """The last start of the batch."""
     starts: int = 0
     """Number of starts of the batch."""
     closed: Closed | None = None
     """How the last start ended; None if it was killed, or has not ended yet."""
+    changes: dict[str, Changed] = {}
+    """The last change of each kind since the last start, in their order."""
     input: int = 0
     output: int = 0
     cache_read: int = 0
@@ -100,8 +119,14 @@ class BatchState(msgspec.Struct):
         return self.tasks.get(task) or TaskHistory()
 
     def interrupted(self) -> Iterator[str]:
-        """Ids of tasks with an attempt that has started and not finished."""
-        return (task for task, history in self.tasks.items() if history.running and history.is_interrupted)
+        """Ids of tasks with an attempt that has started and not finished, without those in `sent`: the provider works
+        for these whether the batch process lives or not."""
+        sent = self.sent.tasks
+        return (
+            task
+            for task, history in self.tasks.items()
+            if history.running and history.is_interrupted and task not in sent
+        )
 
     def statuses(self) -> dict[str, int]:
         """How many tasks are done with each status, by its word."""
@@ -129,14 +154,34 @@ class BatchState(msgspec.Struct):
             self.paused[line.task] = line.reason
         elif isinstance(line, Resumed):
             self.paused.pop(line.task, None)
-        elif isinstance(line, Reopened):
+        else:
+            self._take_rare(line, offset)
+
+    def _take_rare(self, line: JournalLine, offset: int) -> None:
+        if isinstance(line, Reopened):
             self._reopened(line)
-        elif isinstance(line, Opened):
+        elif isinstance(line, ScoredGlance | Scored):
+            history = self._of(line.task)
+            if history.status is not None and history.attempt == line.attempt:
+                history.scored = offset
+        else:
+            self._take_of_batch(line)
+
+    def _take_of_batch(self, line: JournalLine) -> None:
+        """A line about the batch as a whole."""
+        if isinstance(line, Opened):
             self.opened, self.closed = line, None
             self.paused.clear()
+            self.changes.clear()
             self.starts += 1
+        elif isinstance(line, BatchPlanned | BatchCreated):
+            self.sent.take(line)
         elif isinstance(line, Closed):
             self.closed = line
+        elif isinstance(line, Changed):
+            self.changes.pop("pause" if line.what == "resume" else line.what, None)
+            if line.what != "resume":
+                self.changes[line.what] = line
 
     def _of(self, task: str) -> TaskHistory:
         history = self.tasks.get(task)
@@ -157,6 +202,8 @@ class BatchState(msgspec.Struct):
         history, outcome, attempt = self._of(line.task), line.outcome, line.attempt
         if self.paused:
             self.paused.pop(line.task, None)
+        if self.sent.open:
+            self.sent.finished(line.task, attempt)
         self._pay(outcome)
         if attempt > history.attempts:
             history.attempts = attempt
@@ -193,6 +240,7 @@ class BatchState(msgspec.Struct):
             return True
         if history.status is not None:
             history.status, history.attempt, history.offset, history.failed = None, 0, -1, 0
+            history.scored = -1
         return False
 
     def _reopened(self, line: Reopened) -> None:

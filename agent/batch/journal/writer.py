@@ -27,6 +27,7 @@ from wire.batch.journal_lines import (
     Paused,
     Reopened,
     Resumed,
+    Scored,
     Started,
     encode_line,
 )
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from agent.batch.journal.state import BatchState
     from supervisor.loop.loop import Loop, Timer
-    from wire.batch.outcome import Outcome
+    from wire.batch.outcome import Outcome, Score
 
 JOURNAL = "journal.jsonl"
 CHECKPOINT_BYTES = 4 << 20
@@ -171,6 +172,10 @@ class Journal:
     def reopened(self, task: str) -> None:
         """The task is to be run again; its result stands until a new attempt has started."""
         self.append(Reopened, task=task)
+
+    def scored(self, task: str, attempt: int, score: Score) -> None:
+        """The result of this attempt was scored again."""
+        self.append(Scored, task=task, attempt=attempt, score=score)
 
     def closed(
         self, reason: Literal["done", "drained", "stopped", "budget", "deadline", "failures"], limit: str = ""

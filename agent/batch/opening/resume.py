@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.budget import BYTES_PER_TOKEN
-from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import BatchFile
 from agent.batch.journal.rundir_files import IN_RUNS, rundir_lines
 from agent.batch.log import utc_now
-from agent.batch.opening.comparison import Comparison
+from agent.batch.opening.remaining import find_remaining
 from agent.batch.opening.settings import FLAGS, flags_of
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.tasks.digest import Digests
-from agent.batch.tasks.repeat import base_id
+from agent.request_checks import UsageError
 from wire.batch.outcome import SCORED, Outcome, TaskStatus
-from wire.suggestions import join_names, no_such
+from wire.suggestions import join_names
 from wire.text import counted, noun_for, one_line, valid_text
 
 if TYPE_CHECKING:
@@ -29,18 +28,23 @@ if TYPE_CHECKING:
     from agent.batch.journal.folder import RunFolder
     from agent.batch.journal.state import BatchState
     from agent.batch.journal.writer import Journal
+    from agent.batch.opening.comparison import Comparison
     from agent.batch.request import BatchRequest
     from agent.options import RunRequest
+    from wire.batch.link import WorktreeBase
     from wire.batch.task import Task
 
 NAMED = 5
 """Tasks that a notice names; of more it says the number."""
 
 
-FAILED, CHANGED, ALL = "failed", "changed", "all"
 CUT_OFF = "the batch process ended in the middle of it"
 OVERHEAD_TOKENS = 2_000
 """Tokens of the system prompt and the built-in tools in a first request, which no event shows."""
+SHARED_INSIDE = (
+    "--in with --workspace shared: commands inside change the folders of the tasks themselves; copy or worktree gives"
+    " each a folder of its own"
+)
 _UNHEARD = frozenset({"connection", "dropped", "timeout", "worker"})
 """Kinds of failures after which the events do not show whether the server has worked for the request."""
 _SENT = (b'{"type":"user_message"', b'{"type":"tool_result"')
@@ -57,7 +61,7 @@ class Opening(msgspec.Struct, frozen=True):
     again: tuple[str, ...]
     """The tasks that are done and run again."""
     digests: dict[str, str]
-    """The digest of each task to run."""
+    """The digest of each task to run, or whose result is awaited from a message batch."""
     notices: list[str]
     """Lines for the user."""
     compared: Iterator[str]
@@ -71,84 +75,50 @@ def open_batch(
     """Writes what the folder needs, ends the attempts in the journal that were cut off, and reopens what is to be
     redone. Raises `FolderError`, `RedoError`, and `JournalError` if that cannot be written."""
     state = journal.state
-    _check_complete(folder, state)
     notices = list(journal.notices)
     digests = Digests(request)
-    known = None if folder.has_tasks(tasks) else known_tasks(folder)
-    if known is not None:
-        _check_repetitions(folder, known, tasks)
-    found = Comparison(tasks, state, digests, at_once=CHANGED in request.redo)
-    redo = tasks_to_redo(request.redo, found.done, found.changed, tasks)
-    interrupted = {name: facts for name, facts in cut_off_runs(folder, state).items() if name not in redo}
-    repeats = {task.id: task.repeat or 0 for task in _all(known, tasks)} if interrupted else {}
-    for name, facts in interrupted.items():
-        cut_off = state.history(name)
-        journal.finished(
-            cut_off_outcome(name, cut_off.running, cut_off.digest, facts, repeats.get(name, 0)), final=False
-        )
-    for name in redo:
-        journal.reopened(name)
-        del found.done[name]
-    if interrupted:
-        notices.append(f"{_tasks(list(interrupted))} had been started and had not ended: run again")
-    comparison = _compare(found, redo)
-    notices += comparison if found.is_complete else ()
-    if found.gone:
-        notices.append(f"{_tasks(found.gone)} in the folder, but not among the tasks of this start: left as they are")
-    if rescored := _with_another_score(request, folder, _all(known, tasks), tasks, found.done):
+    remaining = find_remaining(request, tasks, folder, state, digests, at_once=False)
+    known, found, redo, left = remaining.known, remaining.comparison, remaining.redo, remaining.left
+    done = dict(found.done) if redo else found.done
+    to_run = [task for task in left if task.id not in state.sent.tasks]
+    if request.command_prefix is not None and request.workspace == "shared" and to_run:
+        notices.append(SHARED_INSIDE)
+    bases = () if request.workspace != "worktree" else _bases(request, to_run, folder, notices)
+    interrupted = {task: facts for task, facts in cut_off_runs(folder, state).items() if task not in redo}
+    before = tasks if known is None else known.values()
+    repeats = {task.id: task.repeat or 0 for task in before} if interrupted else {}
+    for task, facts in interrupted.items():
+        history = state.history(task)
+        outcome = cut_off_outcome(task, history.running, history.digest, facts, repeats.get(task, 0))
+        journal.finished(outcome, final=False)
+    for task in redo:
+        journal.reopened(task)
+        del done[task]
+    compared = _compare(found, redo)
+    notices += _notices(list(interrupted), compared if found.is_complete else (), found.gone)
+    if rescored := _with_another_score(request, folder, before, tasks, done):
         notices.append(f"{_tasks(rescored)}: the score command changed, the score stays: zot batch score scores again")
     if known is not None:  # the tasks of earlier starts stay in the folder, with their results
         known |= {task.id: task for task in tasks}
         folder.write_tasks(known.values())
-    _write_batch(request, folder, len(tasks if known is None else known), digests, version)
+    _write_batch(request, folder, len(tasks if known is None else known), digests, version, bases)
     journal.sync()
-    to_run = [task for task in tasks if task.id in found.rest or task.id in redo]
     return Opening(
         to_run,
-        found.done,
+        done,
         tuple(task.id for task in to_run if task.id in redo),
-        {task.id: found.rest.get(task.id) or digests.of(task) for task in to_run},
+        {task.id: found.rest.get(task.id) or digests.of(task) for task in left},
         notices,
-        comparison,
+        compared,
     )
 
 
 def _compare(found: Comparison, redo: Collection[str]) -> Iterator[str]:
+    """As `Opening.compared`."""
     for _ in found.look_on(redo):
         yield ""
-    if changed := [name for name in found.changed if name not in redo]:
+    if changed := [task for task in found.changed if task not in redo]:
         yield f"{_tasks(changed)} changed since the result was made, which stays: --redo changed runs them again"
-
-
-def _check_complete(folder: RunFolder, state: BatchState) -> None:
-    """Raises `FolderError` if there are runs that the journal knows nothing of: a journal that was lost would have all
-    tasks paid for again. No crash does this, for a run begins after its line is safe."""
-    if state.tasks or folder.read_batch() is None or not folder.runs.is_dir() or not any(folder.runs.iterdir()):
-        return
-    raise FolderError(
-        f"{folder.journal}: has no runs, but {folder.runs} has some: the journal was lost. Restore it from a copy; or,"
-        " to run all tasks again, name a new folder with -o"
-    )
-
-
-def _all(known: Mapping[str, Task] | None, tasks: Sequence[Task]) -> Collection[Task]:
-    return tasks if known is None else known.values()
-
-
-def known_tasks(folder: RunFolder) -> dict[str, Task]:
-    """The tasks of earlier starts, by id. Raises `FolderError`."""
-    return {} if folder.read_batch() is None else {task.id: task for task in folder.read_tasks()}
-
-
-def _check_repetitions(folder: RunFolder, known: Mapping[str, Task], tasks: Iterable[Task]) -> None:
-    """Raises `FolderError` if an id of `--repeat` is that of another task in the folder: its result would count."""
-    for task in tasks:
-        if task.id in known and known[task.id].repeat != task.repeat:
-            number = task.repeat or known[task.id].repeat
-            raise FolderError(
-                f"{folder.tasks_file}: its task {task.id!r} is not the one of this start: one of them is repetition"
-                f" {number} of {base_id(task.id, number)!r}. Give the task another id, or name a new folder with -o"
-            )
 
 
 def _with_another_score(
@@ -162,16 +132,24 @@ def _with_another_score(
     before = folder.read_batch()
     flags = {} if before is None else before.settings.get(FLAGS)
     flag = flags.get("score") if isinstance(flags, dict) else None
-    if request.score is None and flag is None and not any(task.score for task in tasks):
+    if request.score is None and not any(task.score for task in tasks):
         return []
-    before_it = {task.id: task.score or flag for task in known}
+    commands = {task.id: task.score or flag for task in known}
     return [
         task.id
         for task in tasks
-        if task.id in before_it
+        if task.id in commands
         and done.get(task.id) in SCORED
-        and (task.score or request.score) not in (None, before_it[task.id])
+        and (task.score or request.score) not in (None, commands[task.id])
     ]
+
+
+def _notices(interrupted: Sequence[str], changed: Iterable[str], gone: Sequence[str]) -> Iterator[str]:
+    if interrupted:
+        yield f"{_tasks(interrupted)} had been started and had not ended: run again"
+    yield from changed
+    if gone:
+        yield f"{_tasks(gone)} in the folder, but not among the tasks of this start: left as they are"
 
 
 def _tasks(ids: Sequence[str]) -> str:
@@ -180,7 +158,31 @@ def _tasks(ids: Sequence[str]) -> str:
     return f"{noun_for(len(ids), 'task')} {shown}{more}"
 
 
-def _write_batch(request: BatchRequest, folder: RunFolder, tasks: int, digests: Digests, version: str) -> None:
+def _bases(
+    request: BatchRequest, to_run: Sequence[Task], folder: RunFolder, notices: list[str]
+) -> tuple[WorktreeBase, ...]:
+    """The commits at which the worktrees of the batch begin. Removes those that a killed batch has left. Raises
+    `UsageError`."""
+    from agent.batch.workspace.base import BaseError, base_remarks, find_bases
+    from agent.batch.workspace.worktree import clear_worktrees
+
+    before = folder.read_batch()
+    known = () if before is None else before.bases
+    try:
+        bases = find_bases((task.cwd or request.run.cwd or os.getcwd() for task in to_run), known)
+    except BaseError as error:
+        raise UsageError(str(error)) from None
+    if left := clear_worktrees(folder.path, bases.values()):
+        notices.append(f"worktrees of an earlier start cannot be removed: {left}")
+    for base in bases.values():
+        notices += base_remarks(base, folder.path)
+    return tuple(bases.values())
+
+
+def _write_batch(
+    request: BatchRequest, folder: RunFolder, tasks: int, digests: Digests, version: str,
+    bases: tuple[WorktreeBase, ...],
+) -> None:  # fmt: skip
     before = folder.read_batch()
     folder.write_batch(
         BatchFile(
@@ -189,38 +191,9 @@ def _write_batch(request: BatchRequest, folder: RunFolder, tasks: int, digests: 
             tasks=tasks,
             tasks_digest="",
             settings={"digest": digests.settings, FLAGS: flags_of(request)},
+            bases=bases or (() if before is None else before.bases),
         )
     )
-
-
-class RedoError(ValueError):
-    """`--redo` names a task that is not in the batch."""
-
-
-def tasks_to_redo(
-    words: Iterable[str], done: Mapping[str, TaskStatus], changed: Iterable[str], tasks: Iterable[Task]
-) -> set[str]:
-    """The ids of the done tasks that the words name. `done` has the status of each done task, `changed` the done tasks
-    whose inputs have changed. A task is named by its id even if that is `failed`, `changed` or `all`; the id of a task
-    that is repeated names all its repetitions. Raises `RedoError`."""
-    named: dict[str, set[str]] = {}
-    words = tuple(words)
-    for task in tasks if words else ():
-        named.setdefault(base_id(task.id, task.repeat), set()).add(task.id)
-        named[task.id] = {task.id}
-    chosen = set[str]()
-    for word in words:
-        if word in named:
-            chosen |= named[word] & done.keys()
-        elif word == FAILED:
-            chosen |= {task for task, status in done.items() if status is not TaskStatus.OK}
-        elif word == CHANGED:
-            chosen |= set(changed)
-        elif word == ALL:
-            chosen |= done.keys()
-        else:
-            raise RedoError(f"--redo: {no_such('task', word, sorted(named))}")
-    return chosen
 
 
 def cut_off_runs(folder: RunFolder, state: BatchState) -> dict[str, RunFacts]:

@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from agent.batch.budget import BYTES_PER_TOKEN, lost_request
 from agent.batch.pool.leases import max_tokens_of
+from agent.batch.pool.prefix_turns import asks_for_an_hour
 from agent.batch.reserve import add
 from agent.batch.schedule import may_pass
 from agent.model import catalogue
@@ -168,16 +169,17 @@ class RunFacts:
         """The cost of a request is unknown. `read` has the tokens of its input, as counted or estimated; None: they are
         estimated by the size of the last request. `most` are the most tokens of its reply; None: its `max_tokens`."""
         self.has_unknown_cost = True
-        asked, model = self.request, self.model
+        asked, model, is_hour = self.request, self.model, False
         if asked is not None:
-            model = asked.model
+            model, is_hour = asked.model, asks_for_an_hour(asked)
             try:
                 most = max_tokens_of(asked) if most is None else most
             except msgspec.DecodeError:
                 pass  # the pool has refused it
         if read is None:
             read = 0 if asked is None else len(bytes(asked.params)) // BYTES_PER_TOKEN + 1
-        self.lost += lost_request(model, read, catalogue.max_tokens(model) if most is None else most, received)
+        most = catalogue.max_tokens(model) if most is None else most
+        self.lost += lost_request(model, read, most, received, is_for_an_hour=is_hour)
 
 
 class RunClock:

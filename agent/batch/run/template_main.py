@@ -38,7 +38,7 @@ NOT_OF_A_RUN = (
 """Rooms that no run uses, and programs that import what only they need."""
 OF_A_RUN = (
     "agent.batch.run.", "agent.batch.workspace.",
-    "agent.batch.scoring.last_line", "agent.batch.scoring.reading", "agent.batch.scoring.score_command",
+    "agent.batch.scoring.last_line", "agent.batch.scoring.score_reader", "agent.batch.scoring.score_command",
 )  # fmt: skip
 """The exceptions."""
 

@@ -20,7 +20,7 @@ from wire.manifest import ManifestError
 from wire.suggestions import not_one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from agent.batch.request import BatchRequest
     from agent.batch.tasks.faults import TasksError
@@ -36,17 +36,16 @@ def check_tasks(tasks: Sequence[Task], lines: Mapping[str, str], request: BatchR
     faults, look = Faults(), _Look()
     checked = set[str]()
     models, credentials = ModelCheck(request), CredentialCheck(request)
+    of_batch_api = _batch_api_check(request) if request.batch_api else _no_faults
     good: tuple[Any, ...] = ()
     for task in tasks:
-        if (values := _checked(task)) == good:  # most tasks are as the one before
-            continue
+        if (values := _checked(task)) == good and not request.batch_api:
+            continue  # most tasks are as the one before
         place = lines.get(task.id, f"task {task.id!r}")
         if place in checked:
             continue  # another repetition of the same line
         checked.add(place)
-        found = _faults_of(task, look, models)
-        if fault := credentials.fault(task):
-            found.append(fault)
+        found = [*filter(None, (*_faults_of(task, look, models), credentials.fault(task), *of_batch_api(task)))]
         for fault in found:
             faults.add(place, fault)
         if not found:
@@ -57,38 +56,45 @@ def check_tasks(tasks: Sequence[Task], lines: Mapping[str, str], request: BatchR
 _checked = attrgetter(*(name for name in Task.__struct_fields__ if name not in ("id", "prompt", "meta", "repeat")))
 
 
-def _faults_of(task: Task, look: _Look, models: ModelCheck) -> list[str]:
-    found = []
+def _batch_api_check(request: BatchRequest) -> Callable[[Task], Iterable[str]]:
+    from agent.batch.tasks.check_batch_api import BatchApiCheck  # looks for extensions
+
+    return BatchApiCheck(request).faults
+
+
+def _no_faults(_task: Task) -> Iterable[str]:
+    return ()
+
+
+def _faults_of(task: Task, look: _Look, models: ModelCheck) -> Iterator[str]:
     for field, path, check in _named(task):
         if fault := look.at(path, check):
-            found.append(f"{field}: {fault}")
-    if task.tools:
-        found += [f"tools: {not_one_of(tool, TOOLS)}" for tool in task.tools if tool not in TOOLS]
+            yield f"{field}: {fault}"
+    for tool in task.tools or ():
+        if tool not in TOOLS:
+            yield f"tools: {not_one_of(tool, TOOLS)}"
     for name, command in (("setup", task.setup), ("check", task.check), ("score", task.score)):
         if command is not None and "\0" in command:
-            found.append(f"{name}: a command cannot have a NUL character")
+            yield f"{name}: a command cannot have a NUL character"
     for name, value in task.env.items():
         if fault := _variable(name, value):
-            found.append(f"env: {fault}")
+            yield f"env: {fault}"
     if fault := models.fault(task):
-        found.append(fault)
-    return found
+        yield fault
 
 
-def _named(task: Task) -> list[tuple[str, str, Callable[[str], str]]]:
-    """Returns for each file, folder or schema of the task: the field, the value, and its check."""
-    named: list[tuple[str, str, Callable[[str], str]]] = []
+def _named(task: Task) -> Iterator[tuple[str, str, Callable[[str], str]]]:
+    """Yields for each file, folder or schema of the task: the field, the value, and its check."""
     if task.cwd is not None:
-        named.append(("cwd", task.cwd, _folder))
-    if task.files:
-        named += [("files", path, _file) for path in task.files]
-    if task.ext:
-        named += [("ext", path, _extension) for path in task.ext]
+        yield "cwd", task.cwd, _folder
+    for path in task.files:
+        yield "files", path, _file
+    for path in task.ext or ():
+        yield "ext", path, _extension
     if task.replay is not None:
-        named.append(("replay", task.replay, _file))
+        yield "replay", task.replay, _file
     if task.output_schema is not None:
-        named.append(("output_schema", _schema_text(task.output_schema), _schema))
-    return named
+        yield "output_schema", _schema_text(task.output_schema), _schema
 
 
 class _Look:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
+from agent.confinement import shell_argv
 from agent.tools.shell.command import KILL
 from supervisor.discovery.environment import child_environment
 from supervisor.process.child import Child, SpawnError
@@ -13,8 +14,9 @@ from wire.batch.outcome import CommandEnd
 from wire.text import one_line, valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from agent.confinement import Confinement
     from supervisor.loop.loop import Loop
     from supervisor.process.child import ExitStatus
 
@@ -36,12 +38,15 @@ def run_command(
     timeout_s: float = TIMEOUT_S,
     env: Mapping[str, str] | None = None,
     is_stopped: Callable[[], bool] = lambda: False,
+    confinement: Confinement | None = None,
 ) -> CommandEnd:
     """Carries out `/bin/sh -c COMMAND` in the folder `cwd`, without input, in a session of its own, and returns how it
     ended. Waits on the loop, and gives up when `is_stopped` says so: then, and after the timeout, the command gets
     SIGTERM with all its descendants, and 2 s later SIGKILL. Background processes of a command that has ended live on.
-    `env` is all of its variables; by default those of this process without the host's secrets."""
-    return ShellCommand(loop, command, cwd, child_environment() if env is None else env).run(timeout_s, is_stopped)
+    `env` is all of its variables; by default those of this process without the host's secrets. With a `confinement` it
+    runs behind the prefix."""
+    argv, folder = shell_argv(command, cwd, confinement)
+    return TaskCommand(loop, argv, folder, child_environment() if env is None else env).run(timeout_s, is_stopped)
 
 
 def failure(what: str, end: CommandEnd) -> str:
@@ -50,13 +55,13 @@ def failure(what: str, end: CommandEnd) -> str:
     return f"{what}: {end.how}" + (f": {lines[-1]}" if lines else "")
 
 
-class ShellCommand:
+class TaskCommand:
     """One command, and the end of its output. `run` is as `run_command`."""
 
     def __init__(
         self,
         loop: Loop,
-        command: str,
+        argv: Sequence[str],
         cwd: str,
         env: Mapping[str, str],
         *,
@@ -76,7 +81,7 @@ class ShellCommand:
         try:
             self.child = Child(
                 loop,
-                ["/bin/sh", "-c", command],
+                argv,
                 cwd=cwd,
                 env=env,
                 stdin=stdin is not None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.shards import write_results
-from agent.batch.workspace.copy import remove_snapshots
+from agent.batch.workspace.leavings import remove_leavings
 from supervisor.loop.steps import run_in_steps
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ def close_folder(
     say: Callable[[str], None],
 ) -> None:
     """`limit` is the flag of the limit that was used up, or empty. After a failure of the journal it writes nothing.
-    What takes long with many tasks is done in passes of `loop`."""
-    if request.workspace == "copy" and (left := remove_snapshots(folder.path)):
-        say(f"zot batch: the copies to compare with cannot be removed: {left}")
+    Work that takes long with many tasks is done in passes of `loop`."""
+    if request.workspace != "shared" and (left := remove_leavings(folder)):
+        say(f"zot batch: the copies to compare with, or worktrees, cannot be removed: {left}")
     if reason == "failed":
         return
     journal.closed(reason, limit)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.batch.scoring.reading import DEPTH, VALUES_KEPT, score_of
+from agent.batch.scoring.score_reader import DEPTH, VALUES_KEPT, score_of
 from wire.batch.outcome import CommandEnd, Score
 
 STATUSES = st.integers(-64, 255)
