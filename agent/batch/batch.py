@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from functools import partial
 from typing import TYPE_CHECKING
@@ -34,6 +35,7 @@ from agent.batch.task_queue import TaskQueue
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
 from supervisor.loop.loop import Loop, stop_signals
+from supervisor.loop.steps import Steps
 from supervisor.process import fd_limit
 from wire.batch import records
 from wire.batch.outcome import Outcome, TaskStatus
@@ -195,6 +197,7 @@ class Batch:
         journal = self._opened()
         for line in opening.notices:
             self._notice(line)
+        self._comparison = Steps(self.loop, map(self._tell_changed, opening.compared))
         jobs, wanted = self._limits.jobs, self._limits.wanted
         if jobs < wanted:
             self._notice(f"{wanted} jobs need more open files: {jobs} at the same time; {fd_limit.advice()}")
@@ -223,10 +226,18 @@ class Batch:
         )  # fmt: skip
         if trouble := self._control.open(parts, self._folder, self._version, self.view):
             self._advise(trouble)
+        if not gc.isenabled():  # the caller has read many tasks
+            gc.freeze()  # a search of all of them for garbage would hold the loop
+            gc.enable()
         self._tick()
+
+    def _tell_changed(self, line: str) -> None:
+        if line:
+            self._notice(line)
 
     def _end(self) -> records.BatchEnd:
         journal, tally = self._opened(), self._tally
+        self.loop.run_until(self._comparison.are_done)
         journal.sync()
         self._control.close()  # all that was changed is safe and answered
         reason: StopReason = schedule.stop_reason(self._situation(), was_interrupted=self._attempts.was_interrupted)
