@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent.answers.schema import AnswerSchema
+    from agent.confinement import Confinement
     from agent.skills.skill import Skill
     from agent.trial.trial import Trial
     from supervisor.discovery.discover import Discovery
@@ -79,6 +80,8 @@ class Options(RunRequest, frozen=True, kw_only=True):
     """With a run of a batch: the batch, which ends what the run may leave."""
     trial: Trial | None = None
     """The trial of `zot ext bisect` that this run is; None for all other runs."""
+    confinement: Confinement | None = None
+    """With a run of a batch with `--in`."""
 
 
 LEAST_S = 1.0

@@ -38,8 +38,7 @@ class Tally:
         """Number of tasks of this batch that are done, by status, earlier starts included."""
         self.ended = 0
         """Tasks that were done in this start."""
-        self.failures = 0
-        """Number of these that are not `ok`."""
+        self._failed: set[str] = set()
         self.retried = 0
         self._tokens: deque[tuple[float, int]] = deque()
         self._before = Spent()
@@ -53,11 +52,24 @@ class Tally:
     def _count(self, status: TaskStatus) -> None:
         self.statuses[status.value] = self.statuses.get(status.value, 0) + 1
 
-    def task_ended(self, status: TaskStatus) -> None:
+    def task_ended(self, task: str, status: TaskStatus) -> None:
         """A task is done."""
         self._count(status)
         self.ended += 1
-        self.failures += status is not TaskStatus.OK
+        if status is not TaskStatus.OK:
+            self._failed.add(task)
+
+    def task_reopened(self, task: str, status: TaskStatus) -> None:
+        """A task that was done with this status is run again."""
+        self.statuses[status.value] -= 1
+        if not self.statuses[status.value]:
+            del self.statuses[status.value]
+        self._failed.discard(task)
+
+    @property
+    def failures(self) -> int:
+        """Number of tasks that were done in this start and are not `ok`."""
+        return len(self._failed)
 
     @property
     def done(self) -> int:

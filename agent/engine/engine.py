@@ -127,7 +127,7 @@ class Engine:
             self.host_calls.on_reload = extension_tools.reload_for
         self.toolbox = Toolbox(
             loop, self.supervisor, cwd=options.cwd, enabled=options.tools, skills=options.offered_skills,
-            extension_tools=extension_tools, trial=options.trial,
+            extension_tools=extension_tools, trial=options.trial, confinement=options.confinement,
             on_progress=lambda call_id, text: event_writer.post_progress(events.ToolProgress(call_id, text)),
         )  # fmt: skip
         self.client_calls = ClientCalls(loop, self.supervisor, self.toolbox, event_writer)

@@ -26,6 +26,8 @@ PACKAGED = "packaged"
 """The source of the entries here; the source of other entries is their file."""
 DEFAULT_MODEL = "claude-sonnet-5-5"
 """zot's own default is claude-sonnet-4-5. The provider retires it on 2026-11-30 and names this model as successor."""
+BATCH_FACTOR = 0.5
+"""The part of its price that a request costs in a message batch, cached tokens included."""
 HOUR_TIMES = 2.0
 """Price of a token that is cached for an hour, in those of an input token."""
 NEWEST_CACHED = 512

@@ -11,25 +11,32 @@ from itertools import pairwise
 
 from agent.tools import arguments
 from agent.tools.files.diff import Replacement, render
+from agent.tools.files.place import find_place
 from agent.tools.files.regular_file import open_regular
 from agent.tools.files.user_file import replace_file
 from agent.tools.outcome import ToolError, ToolOutput, os_failure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent.tools.files.place import FilePlace
 
 MAX_FILE_BYTES = 64 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def run(args: arguments.Arguments, cwd: str) -> ToolOutput:
-    """Apply all `edits` or none; each is located in the file as it is now. The result is a diff. Raises ToolError."""
+def run(args: arguments.Arguments, cwd: str, root: str = "") -> ToolOutput:
+    """Apply all `edits` or none; each is located in the file as it is now. With a `root` only beneath it. The result is
+    a diff. Raises ToolError."""
     given, path = arguments.path(args, cwd)
     edits = arguments.replacements(args)
     if not edits:
         raise ToolError("at least one edit is required")
-    data = _read(given, path)
-    mark = _BYTE_ORDER_MARK if data.startswith(_BYTE_ORDER_MARK) else b""
-    body = data[len(mark) :]
-    replacements = plan(body, edits, given)
-    replace_file(path, mark + apply(body, replacements))
+    with find_place(path, root) as place:
+        data = _read(given, place)
+        mark = _BYTE_ORDER_MARK if data.startswith(_BYTE_ORDER_MARK) else b""
+        body = data[len(mark) :]
+        replacements = plan(body, edits, given)
+        replace_file(place, mark + apply(body, replacements))
     return ToolOutput.of_text(render(body, replacements))
 
 
@@ -64,12 +71,12 @@ def apply(body: bytes, replacements: list[Replacement]) -> bytes:
     return b"".join([*pieces, body[position:]])
 
 
-def _read(given: str, path: str) -> bytes:
-    with open_regular(path, verb="open") as stream:
+def _read(given: str, place: FilePlace) -> bytes:
+    with open_regular(place, verb="open") as stream:
         try:
             data = stream.read(MAX_FILE_BYTES + 1)
         except OSError as error:
-            raise os_failure("read", path, error) from None
+            raise os_failure("read", place.shown, error) from None
     if len(data) > MAX_FILE_BYTES:
         raise ToolError(f"{given} has more than {MAX_FILE_BYTES} bytes, too many to edit; use bash")
     return data

@@ -12,6 +12,7 @@ import codecs
 from agent.images.kinds import TAKEN
 from agent.images.limits import INPUT_LIMIT
 from agent.tools import arguments
+from agent.tools.files.place import find_place
 from agent.tools.files.regular_file import open_regular
 from agent.tools.outcome import ToolError, ToolOutput, os_failure
 from wire.image_types import HEAD_BYTES, image_type
@@ -28,12 +29,12 @@ _BINARY_PROBE_BYTES = 8_192
 _SKIP_BYTES = 1 << 16
 
 
-def run(args: arguments.Arguments, cwd: str) -> ToolOutput:
-    """Read `path` from line `offset` (1-based), at most `limit` lines. 0 or less means the default: line 1 and
-    MAX_LINES lines. Raises ToolError."""
+def run(args: arguments.Arguments, cwd: str, root: str = "") -> ToolOutput:
+    """Read `path`, with a `root` only beneath it, from line `offset` (1-based), at most `limit` lines. 0 or less means
+    the default: line 1 and MAX_LINES lines. Raises ToolError."""
     given, path = arguments.path(args, cwd)
     offset, limit = arguments.integer(args, "offset"), arguments.integer(args, "limit")
-    with open_regular(path, verb="stat") as stream:
+    with find_place(path, root) as place, open_regular(place, verb="stat") as stream:
         try:
             if has_image_name(path):
                 return ToolOutput([read_image(stream, given)])

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from agent.abort import Abort
+    from agent.confinement import Confinement
     from agent.skills.skill import Skill
     from agent.tools.extension_tools.tools import ExtensionTools
     from agent.transcript import ToolCall
@@ -61,6 +62,7 @@ class Toolbox:
         skills: Sequence[Skill] = (),
         extension_tools: ExtensionTools | None = None,
         trial: Trial | None = None,
+        confinement: Confinement | None = None,
         on_progress: Callable[[str, str], None],
     ) -> None:
         self.on_begin: Callable[[str, str], Callable[[ToolResult], None]] | None = None
@@ -84,7 +86,8 @@ class Toolbox:
         """Why a guard of errors wants the prompt to end after a call that an extension has made; "" if none does."""
         self._trial = None if trial is None else trial.tools
         self._on_progress = on_progress
-        self._files = FileTools(loop, cwd)
+        self._confinement = confinement
+        self._files = FileTools(loop, cwd, "" if confinement is None else confinement.root)
         self._commands: list[ShellCommand] = []
         self._logs = log_folder()
 
@@ -265,14 +268,18 @@ class Toolbox:
         except ToolError as error:
             ended(error_result(call.id, str(error)))
             return ENDED
-        command = ShellCommand(
-            self._loop,
-            request,
-            cwd=self._cwd,
-            logs=self._logs,
-            on_progress=progressed,
-            done=lambda text, is_error, failure=None: ended(ToolResult(call.id, (Text(text),), is_error, failure)),
-        )
+
+        def done(text: str, is_error: bool, failure: Failure | None = None) -> None:
+            ended(ToolResult(call.id, (Text(text),), is_error, failure))
+
+        if self._confinement is not None:
+            from agent.tools.shell.confined import ConfinedCommand  # most runs are not confined
+
+            return ConfinedCommand(
+                self._loop, request, self._confinement, cwd=self._cwd, on_progress=progressed, done=done,
+                on_started=self._commands.append,
+            )  # fmt: skip
+        command = ShellCommand(self._loop, request, cwd=self._cwd, logs=self._logs, on_progress=progressed, done=done)
         self._commands.append(command)
         return command
 

@@ -6,16 +6,20 @@ import os
 import stat
 
 from agent.tools import arguments
+from agent.tools.files.place import find_place
 from agent.tools.files.user_file import replace_file
 from agent.tools.outcome import ToolOutput, os_failure
 
 
-def run(args: arguments.Arguments, cwd: str) -> ToolOutput:
-    """Write all of `content` to `path`, or nothing; missing is empty. The result is the content. Raises ToolError."""
+def run(args: arguments.Arguments, cwd: str, root: str = "") -> ToolOutput:
+    """Write all of `content` to `path`, or nothing; missing is empty. With a `root` only beneath it. The result is the
+    content. Raises ToolError."""
     _, path = arguments.path(args, cwd)
     content = arguments.text(args, "content")
-    _make_directories(os.path.dirname(path))
-    replace_file(path, content.encode())
+    if not root:
+        _make_directories(os.path.dirname(path))
+    with find_place(path, root, makes_folders=True) as place:
+        replace_file(place, content.encode())
     return ToolOutput.of_text(content)
 
 

@@ -2,11 +2,13 @@
 
 batch.json        what this batch is (`BatchFile`)
 tasks.jsonl       its tasks, as they were taken: one `wire.batch.task.Task` a line
-journal.jsonl     what was done (`wire.batch.journal_lines`); journal.torn has what was cut off it
+journal.jsonl     what was done (`wire.batch.journal_lines`); journal.torn has what was cut off it, journal.checkpoint
+                  the state after most of it
 results.jsonl     the final outcome of each task, in the order of the tasks, as the last start has left them
 batch.log         the batch's own log
 runs/NAME/        N.events.jsonl and N.stderr of each attempt N; NAME is made of the task's id
 diffs/NAME.diff   what a task has changed; workspaces/NAME its copy of the project
+batches/          with --batch-api: NONCE.jsonl has the requests of a message batch, until its results are recorded
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from agent.batch.journal.rundir_files import (
 )
 from agent.batch.journal.writer import JOURNAL
 from supervisor.home.safe_files import replacement
+from wire.batch.link import WorktreeBase  # noqa: TC001  (msgspec reads the annotations)
 from wire.batch.task import TaskError, decode_task, encode_task, safe_name
 from wire.lenient_json import UNREADABLE
 
@@ -39,8 +42,11 @@ if TYPE_CHECKING:
 
 VERSION = 1
 BATCH = "batch.json"
-OWN_FOLDERS = frozenset({"runs", "diffs", "workspaces"})
-OWN_NAMES = OWN_FOLDERS | {BATCH, "tasks.jsonl", JOURNAL, "journal.torn", "journal.lock", "results.jsonl", "batch.log"}
+OWN_FOLDERS = frozenset({"runs", "diffs", "workspaces", "batches"})
+OWN_NAMES = OWN_FOLDERS | {
+    *(BATCH, "tasks.jsonl", JOURNAL, "journal.torn", "journal.lock", "journal.checkpoint"),
+    *("results.jsonl", "batch.log"),
+}
 """Names of the batch's own files; other files in its folder are left alone."""
 
 
@@ -58,6 +64,8 @@ class BatchFile(msgspec.Struct, frozen=True, kw_only=True):
     """Hash of `tasks.jsonl`."""
     settings: dict[str, Any] = {}
     """The flags on which the results depend."""
+    bases: tuple[WorktreeBase, ...] = ()
+    """With `--workspace worktree`: one for each repository, since its first task."""
 
 
 class RunFolder:
@@ -73,6 +81,7 @@ class RunFolder:
         self.runs = path / "runs"
         self.diffs = path / "diffs"
         self.workspaces = path / "workspaces"
+        self.batches = path / "batches"
 
     @classmethod
     def for_batch(cls, path: Path) -> RunFolder:

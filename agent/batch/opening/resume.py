@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.budget import BYTES_PER_TOKEN
-from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import BatchFile
 from agent.batch.journal.rundir_files import IN_RUNS, rundir_lines
 from agent.batch.log import utc_now
+from agent.batch.opening.remaining import find_remaining
 from agent.batch.opening.settings import FLAGS, flags_of
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.tasks.digest import Digests
-from wire.batch.outcome import Outcome, TaskStatus
-from wire.suggestions import join_names, no_such
+from agent.request_checks import UsageError
+from wire.batch.outcome import SCORED, Outcome, TaskStatus
+from wire.suggestions import join_names
 from wire.text import counted, noun_for, one_line, valid_text
 
 if TYPE_CHECKING:
@@ -29,16 +30,20 @@ if TYPE_CHECKING:
     from agent.batch.journal.writer import Journal
     from agent.batch.request import BatchRequest
     from agent.options import RunRequest
+    from wire.batch.link import WorktreeBase
     from wire.batch.task import Task
 
 NAMED = 5
 """Tasks that a notice names; of more it says the number."""
 
 
-FAILED, CHANGED, ALL = "failed", "changed", "all"
 CUT_OFF = "the batch process ended in the middle of it"
 OVERHEAD_TOKENS = 2_000
 """Tokens of the system prompt and the built-in tools in a first request, which no event shows."""
+SHARED_INSIDE = (
+    "--in with --workspace shared: commands inside change the folders of the tasks themselves; copy or worktree gives"
+    " each a folder of its own"
+)
 _UNHEARD = frozenset({"connection", "dropped", "timeout", "worker"})
 """Kinds of failures after which the events do not show whether the server has worked for the request."""
 _SENT = (b'{"type":"user_message"', b'{"type":"tool_result"')
@@ -55,7 +60,7 @@ class Opening(msgspec.Struct, frozen=True):
     again: tuple[str, ...]
     """The tasks that are done and run again."""
     digests: dict[str, str]
-    """The digest of each task to run."""
+    """The digest of each task to run, or whose result is awaited from a message batch."""
     notices: list[str]
     """Lines for the user."""
 
@@ -66,42 +71,54 @@ def open_batch(
     """Writes what the folder needs, ends the attempts in the journal that were cut off, and reopens what is to be
     redone. Raises `FolderError`, `RedoError`, and `JournalError` if that cannot be written."""
     state = journal.state
-    _check_complete(folder, state)
     notices = list(journal.notices)
     digests = Digests(request)
-    current = {task.id: digests.of(task) for task in tasks}
-    done = {task.id: status for task in tasks if (status := state.history(task.id).status) is not None}
-    changed = [task for task in done if (old := state.history(task).digest) and old != current[task]]
-    redo = tasks_to_redo(request.redo, done, changed, current)
+    remaining = find_remaining(request, tasks, folder, state, digests)
+    known, current, done, redo = remaining.known, remaining.digests, dict(remaining.done), remaining.redo
+    left = remaining.left
+    to_run = [task for task in left if task.id not in state.sent.tasks]
+    if request.command_prefix is not None and request.workspace == "shared" and to_run:
+        notices.append(SHARED_INSIDE)
+    bases = () if request.workspace != "worktree" else _bases(request, to_run, folder, notices)
     interrupted = {task: facts for task, facts in cut_off_runs(folder, state).items() if task not in redo}
     for task, facts in interrupted.items():
-        history = state.history(task)
-        journal.finished(cut_off_outcome(task, history.running, history.digest, facts), final=False)
+        history, repeat = state.history(task), known[task].repeat if task in known else None
+        journal.finished(cut_off_outcome(task, history.running, history.digest, facts, repeat or 0), final=False)
     for task in redo:
         journal.reopened(task)
         del done[task]
-    notices += _notices(state, current, [task for task in changed if task not in redo], list(interrupted))
-    _write(request, tasks, folder, digests, version)
+    notices += _notices(state, current, [task for task in remaining.changed if task not in redo], list(interrupted))
+    if rescored := _with_another_score(request, folder, known, tasks, done):
+        notices.append(f"{_tasks(rescored)}: the score command changed, the score stays: zot batch score scores again")
+    _write(request, {**known, **{task.id: task for task in tasks}}, folder, digests, version, bases)
     journal.sync()
-    to_run = [task for task in tasks if task.id not in done]
     return Opening(
         to_run,
         done,
         tuple(task.id for task in to_run if task.id in redo),
-        {task.id: current[task.id] for task in to_run},
+        {task.id: current[task.id] for task in left},
         notices,
     )
 
 
-def _check_complete(folder: RunFolder, state: BatchState) -> None:
-    """Raises `FolderError` if there are runs that the journal knows nothing of: a journal that was lost would have all
-    tasks paid for again. No crash does this, for a run begins after its line is safe."""
-    if state.tasks or folder.read_batch() is None or not folder.runs.is_dir() or not any(folder.runs.iterdir()):
-        return
-    raise FolderError(
-        f"{folder.journal}: has no runs, but {folder.runs} has some: the journal was lost. Restore it from a copy; or,"
-        " to run all tasks again, name a new folder with -o"
-    )
+def _with_another_score(
+    request: BatchRequest,
+    folder: RunFolder,
+    known: Mapping[str, Task],
+    tasks: Iterable[Task],
+    done: Mapping[str, TaskStatus],
+) -> list[str]:
+    """The done tasks whose `score` command is not the one of the last start."""
+    before = folder.read_batch()
+    flags = {} if before is None else before.settings.get(FLAGS)
+    flag = flags.get("score") if isinstance(flags, dict) else None
+    return [
+        task.id
+        for task in tasks
+        if task.id in known
+        and done.get(task.id) in SCORED
+        and (task.score or request.score) not in (None, known[task.id].score or flag)
+    ]
 
 
 def _notices(
@@ -125,46 +142,44 @@ def _tasks(ids: Sequence[str]) -> str:
     return f"{noun_for(len(ids), 'task')} {shown}{more}"
 
 
-def _write(request: BatchRequest, tasks: Sequence[Task], folder: RunFolder, digests: Digests, version: str) -> None:
-    """The tasks of earlier starts stay in the folder, with their results."""
+def _bases(
+    request: BatchRequest, to_run: Sequence[Task], folder: RunFolder, notices: list[str]
+) -> tuple[WorktreeBase, ...]:
+    """The commits at which the worktrees of the batch begin. Removes those that a killed batch has left. Raises
+    `UsageError`."""
+    from agent.batch.workspace.base import BaseError, base_remarks, find_bases
+    from agent.batch.workspace.worktree import clear_worktrees
+
     before = folder.read_batch()
-    known = {task.id: task for task in folder.read_tasks()} if before is not None else {}
-    known |= {task.id: task for task in tasks}
-    folder.write_tasks(known.values())
+    known = () if before is None else before.bases
+    try:
+        bases = find_bases((task.cwd or request.run.cwd or os.getcwd() for task in to_run), known)
+    except BaseError as error:
+        raise UsageError(str(error)) from None
+    if left := clear_worktrees(folder.path, bases.values()):
+        notices.append(f"worktrees of an earlier start cannot be removed: {left}")
+    for base in bases.values():
+        notices += base_remarks(base, folder.path)
+    return tuple(bases.values())
+
+
+def _write(
+    request: BatchRequest, tasks: Mapping[str, Task], folder: RunFolder, digests: Digests, version: str,
+    bases: tuple[WorktreeBase, ...],
+) -> None:  # fmt: skip
+    """`tasks` has those of earlier starts, too: they stay in the folder, with their results."""
+    before = folder.read_batch()
+    folder.write_tasks(tasks.values())
     folder.write_batch(
         BatchFile(
             version=version,
             created=utc_now() if before is None else before.created,
-            tasks=len(known),
+            tasks=len(tasks),
             tasks_digest="",
             settings={"digest": digests.settings, FLAGS: flags_of(request)},
+            bases=bases or (() if before is None else before.bases),
         )
     )
-
-
-class RedoError(ValueError):
-    """`--redo` names a task that is not in the batch."""
-
-
-def tasks_to_redo(
-    words: Iterable[str], done: Mapping[str, TaskStatus], changed: Iterable[str], tasks: Iterable[str]
-) -> set[str]:
-    """The ids of the done tasks that the words name. `done` has the status of each done task, `changed` the done tasks
-    whose inputs have changed, `tasks` all ids. A task is named by its id even if that is `failed`, `changed` or `all`.
-    Raises `RedoError`."""
-    known, chosen = set(tasks), set[str]()
-    for word in words:
-        if word in known:
-            chosen |= {word} & done.keys()
-        elif word == FAILED:
-            chosen |= {task for task, status in done.items() if status is not TaskStatus.OK}
-        elif word == CHANGED:
-            chosen |= set(changed)
-        elif word == ALL:
-            chosen |= done.keys()
-        else:
-            raise RedoError(f"--redo: {no_such('task', word, sorted(known))}")
-    return chosen
 
 
 def cut_off_runs(folder: RunFolder, state: BatchState) -> dict[str, RunFacts]:
@@ -199,11 +214,11 @@ def facts_of_cut_off(events: Path, *, was_paused: bool = False) -> RunFacts:
     return facts
 
 
-def cut_off_outcome(task: str, attempt: int, digest: str, facts: RunFacts) -> Outcome:
+def cut_off_outcome(task: str, attempt: int, digest: str, facts: RunFacts, repeat: int = 0) -> Outcome:
     """The outcome of an attempt whose end was not recorded."""
     now = utc_now()
     return Outcome(
-        id=task, attempt=attempt, status=TaskStatus.INTERRUPTED, reason=CUT_OFF, digest=digest,
+        id=task, attempt=attempt, status=TaskStatus.INTERRUPTED, reason=CUT_OFF, digest=digest, repeat=repeat,
         usage=facts.usage, steps=facts.step, requests=facts.answered, rate_limited=facts.rate_limited,
         cost_usd=None if facts.has_unknown_cost else facts.known_usd, known_cost_usd=facts.known_usd,
         reserved_usd=facts.lost.at_most_usd, lost=facts.lost if facts.lost.requests else None,

@@ -158,6 +158,13 @@ class ModelPool:
         self._users_pause = ""
         self._pump()
 
+    def set_jobs(self, jobs: int) -> None:
+        """From now on at most `jobs` workers serve requests; replies that have begun go on."""
+        self._jobs = jobs
+        for queue in self._queues.values():
+            queue.throttle.set_most(jobs)
+        self._pump()
+
     def counters(self, run: str) -> RunCounters:
         return self._counters.get(run) or RunCounters()
 

@@ -20,7 +20,7 @@ from agent.batch.reserve import add
 from agent.batch.schedule import may_pass
 from agent.model import catalogue
 from wire import events  # noqa: TC001  (msgspec reads the annotations)
-from wire.batch.outcome import Lost, Outcome, TaskStatus, Usage
+from wire.batch.outcome import SCORED, Lost, Outcome, Score, TaskStatus, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from wire.batch.link import ModelRequest, RunEnded
 
 RATE_LIMITED = 429
+NOT_SCORED = "the run was killed before its score command; zot batch score scores it"
 
 
 class _Totals(msgspec.Struct):
@@ -234,6 +235,9 @@ class Attempt(msgspec.Struct, frozen=True):
     number: int
     digest: str = ""
     meta: dict[str, object] = {}
+    repeat: int = 0
+    is_scored: bool = False
+    """Whether its task has a `score` command."""
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
@@ -295,9 +299,18 @@ def outcome_of(attempt: Attempt, facts: RunFacts, ending: Ending) -> Outcome:
         setup=None if said is None else said.setup,
         check=None if said is None else said.check,
         diff="" if said is None else said.diff,
+        score=_score(attempt, status, said),
+        repeat=attempt.repeat,
         digest=attempt.digest,
         meta=attempt.meta,
     )
+
+
+def _score(attempt: Attempt, status: TaskStatus, said: RunEnded | None) -> Score | None:
+    """A run that was killed after its time cannot score itself."""
+    if said is not None and said.score is not None:
+        return said.score
+    return Score(None, reason=NOT_SCORED) if attempt.is_scored and status in SCORED else None
 
 
 def _status(facts: RunFacts, ending: Ending) -> tuple[TaskStatus, str]:

@@ -11,6 +11,8 @@ from msgspec.structs import replace
 
 from agent.batch.pool.run_facts import Attempt
 from agent.batch.run.begin import encode_request
+from agent.batch.workspace.base import repository_of
+from agent.batch.workspace.command_prefix import split_prefix
 from agent.request_checks import UsageError
 from wire.batch import link
 from wire.batch.task import encode_task
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from agent.batch.journal.folder import RunFolder
     from agent.batch.pool.processes import Processes
     from agent.batch.request import BatchRequest
+    from wire.batch.link import WorktreeBase
     from wire.batch.task import Task
 
 
@@ -50,10 +53,12 @@ class Orders:
         self._version = version
         self._processes = processes
         self._count = 0
+        self._bases: dict[str, WorktreeBase] = {}
+        self._prefix = split_prefix(request.command_prefix)
         flags = request.run
         most = request.task_max_cost_usd if request.task_max_cost_usd is not None else flags.max_cost_usd
         try:
-            if request.workspace == "copy":
+            if request.workspace != "shared":
                 str(folder.path).encode()  # each workspace is in it
             self._plain = replace(flags, cwd=flags.cwd or os.getcwd(), max_cost_usd=most, **_of_batch(trace))
             self._flags = {"": encode_request(self._plain)}
@@ -68,6 +73,8 @@ class Orders:
         host = self._processes.host_socket()
         if host not in self._flags:
             self._flags[host] = encode_request(replace(self._plain, host=host, is_host_of_batch=True))
+        if task.score is None and request.score is not None:
+            task = replace(task, score=request.score)
         begin = link.Begin(
             task=Raw(encode_task(task).rstrip(b"\n")),
             attempt=attempt,
@@ -75,16 +82,23 @@ class Orders:
             request=self._flags[host],
             token=f"{self._processes.token}.{self._count}",
             version=self._version,
-            workspace=str(folder.workspace(task.id)) if request.workspace == "copy" else "",
+            workspace=str(folder.workspace(task.id)) if request.workspace != "shared" else "",
+            base=self._base_of(task) if request.workspace == "worktree" else None,
+            prefix=self._prefix,
         )
         limits = (task.timeout_s, request.task_timeout, request.run.timeout)
         return RunOrder(
-            attempt=Attempt(task.id, attempt, digest, task.meta),
+            attempt=Attempt(task.id, attempt, digest, task.meta, task.repeat or 0, task.score is not None),
             begin=begin,
             events=folder.events(task.id, attempt),
             stderr=folder.stderr(task.id, attempt),
             timeout_s=next((limit for limit in limits if limit is not None), None),
         )
+
+    def _base_of(self, task: Task) -> WorktreeBase:
+        if not self._bases and (batch := self._folder.read_batch()) is not None:
+            self._bases = {base.repository: base for base in batch.bases}
+        return self._bases[repository_of(task.cwd or self._plain.cwd or os.curdir)]
 
 
 def _of_batch(trace: BatchTrace | None) -> dict[str, Any]:

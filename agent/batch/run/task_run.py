@@ -1,5 +1,5 @@
-"""Carries out one attempt of a task: makes its workspace, runs `setup`, the prompt and `check`, saves what has changed,
-and says how all this ended."""
+"""Carries out one attempt of a task: makes its workspace, runs `setup`, the prompt, `check` and `score`, saves what has
+changed, and says how all this ended."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from agent.batch.journal.errors import FolderError
 from agent.batch.run.begin import attach_files, decode_request, run_request, set_environment
 from agent.configure import prepare
+from agent.confinement import NOT_STARTED, Confinement
 from agent.engine.prompt_result import PromptResult
 from agent.headless import Headless
 from agent.request_checks import UsageError
@@ -29,7 +30,7 @@ from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.teardown import end_descendants
 from wire import events
 from wire.batch.link import RunEnded, RunPhase
-from wire.batch.outcome import TaskStatus
+from wire.batch.outcome import SCORED, TaskStatus
 from wire.batch.task import TaskError, decode_task
 from wire.exit_codes import Status
 
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import RunRequest
     from wire.batch.link import Begin
-    from wire.batch.outcome import CommandEnd
+    from wire.batch.outcome import CommandEnd, Score
     from wire.batch.task import Task
 
 BATCH_GONE = "the batch has gone"
@@ -91,10 +92,13 @@ class TaskRun:
         self._workspace: TaskWorkspace | None = None
         self._setup: CommandEnd | None = None
         self._check: CommandEnd | None = None
+        self._score: Score | None = None
         self._diff = ""
+        self._confinement: Confinement | None = None
+        self._prompt: Headless | None = None
         self._has_no_room = False
         self._signal = ""
-        """The name of the signal that has ended `setup` or `check`."""
+        """The name of the signal that has ended `setup`, `check` or `score`."""
 
     def run(self) -> int:
         """Returns the exit status of the process."""
@@ -103,10 +107,11 @@ class TaskRun:
         except EarlyError as early:
             end = early.end
             exit_code = write_unstarted(self._stdout, self._stderr, end.status, end.reason)
+        self._remove_worktree()
         self._link.send(
             RunEnded(
                 status=end.status, reason=end.reason, may_pass=end.may_pass,
-                setup=self._setup, check=self._check, diff=self._diff, has_no_room=self._has_no_room,
+                setup=self._setup, check=self._check, score=self._score, diff=self._diff, has_no_room=self._has_no_room,
             )
         )  # fmt: skip
         return exit_code
@@ -135,25 +140,55 @@ class TaskRun:
         end = self._save_diff(end)
         if task.check is not None and end.status is TaskStatus.OK:
             end = self._run_check(task.check, prepared.options.cwd)
+        if task.score is not None and end.status in SCORED:
+            end = self._run_score(task.score, prepared.options.cwd, end, result.text)
         return end, result.exit_code
 
     # --- before the prompt ----------------------------------------------------------------------------------
 
     def _prepare_folder(self, task: Task, folder: str) -> str:
         """Makes the workspace and runs `setup`. Returns the working folder. Raises `EarlyError`."""
-        if self._begin.workspace or task.setup is not None:
+        is_prepared = self._begin.workspace or task.setup is not None or self._begin.prefix
+        if is_prepared:
             self._link.send(RunPhase("setup"))
         if self._begin.workspace:
             folder = self._make_workspace(folder)
         if task.setup is not None:
-            self._setup = self._command(task.setup, folder)
-            self._raise_if_ended()
-            if self._setup.exit_status:
-                from agent.batch.workspace.commands import failure
-
-                raise EarlyError(TaskStatus.SETUP_FAILED, failure("setup", self._setup))
+            self._run_setup(task.setup, folder)
+        if self._begin.prefix:
+            self._confine(folder)
+        if task.setup is not None or self._begin.prefix:
             self._link.send(RunPhase("starting"))
         return folder
+
+    def _run_setup(self, command: str, folder: str) -> None:
+        """Raises `EarlyError`."""
+        self._setup = self._command(command, folder)
+        self._raise_if_ended()
+        if self._setup.exit_status:
+            from agent.batch.workspace.commands import failure
+
+            raise EarlyError(TaskStatus.SETUP_FAILED, failure("setup", self._setup))
+
+    def _confine(self, folder: str) -> None:
+        """Tries the prefix of `--in` before anything is paid for. Raises `EarlyError`."""
+        from agent.batch.workspace.command_prefix import fill_prefix
+
+        root = os.path.abspath(folder)
+        if self._workspace is not None:
+            root = str(self._workspace.path)
+            self._workspace = replace(self._workspace, is_confined=True)
+        self._confinement = Confinement(root, fill_prefix(self._begin.prefix, root), self._end_without_prefix)
+        if reason := self._prefix_fault(folder):
+            raise EarlyError(TaskStatus.SETUP_FAILED, reason)
+
+    def _prefix_fault(self, folder: str) -> str:
+        """Why the prefix of `--in` cannot start a command; "" if it can. Raises `EarlyError`."""
+        from agent.batch.workspace.commands import failure
+
+        end = self._command("true", folder, confinement=self._confinement)
+        self._raise_if_ended()
+        return failure("--in", end) if end.exit_status else ""
 
     def _make_workspace(self, folder: str) -> str:
         from agent.batch.workspace.copy import WorkspaceError, make_workspace, workspace_environment
@@ -161,7 +196,12 @@ class TaskRun:
         wanted = Path(self._begin.workspace)
         batch = wanted.parent.parent
         try:
-            self._workspace = make_workspace(folder, batch, wanted.name)
+            if (base := self._begin.base) is not None:
+                from agent.batch.workspace.worktree import make_worktree
+
+                self._workspace = make_worktree(folder, base, batch, wanted.name)
+            else:
+                self._workspace = make_workspace(folder, batch, wanted.name)
         except WorkspaceError as error:
             self._has_no_room = error.has_no_room
             status = TaskStatus.INTERRUPTED if error.has_no_room else TaskStatus.SETUP_FAILED
@@ -169,7 +209,7 @@ class TaskRun:
         for note in self._workspace.notes:
             self._say(note)
         os.environ.update(workspace_environment(batch))
-        return str(self._workspace.path)
+        return str(self._workspace.cwd or self._workspace.path)
 
     # --- the prompt -----------------------------------------------------------------------------------------
 
@@ -181,7 +221,7 @@ class TaskRun:
             return prepared.make_provider(loop)
 
         headless = Headless(
-            replace(prepared.options, keeper=Keeper(self._begin.token, task.id)),
+            replace(prepared.options, keeper=Keeper(self._begin.token, task.id), confinement=self._confinement),
             version=self._begin.version,
             make_provider=make_provider,
             readers=(self._on_record,),
@@ -191,6 +231,7 @@ class TaskRun:
             end_within_s=ABORTED_S,  # other tasks wait for the place of this one
         )
         self._link.on_end = lambda: self._end_early(headless)
+        self._prompt = headless
         return headless
 
     def _lease(self, _loop: Loop, access: Access) -> Provider:
@@ -201,6 +242,10 @@ class TaskRun:
     def _on_record(self, record: events.Record) -> None:
         if isinstance(record, events.Session):
             self._link.send(RunPhase("running"))
+
+    def _end_without_prefix(self, reason: str) -> None:
+        assert self._prompt is not None
+        self._prompt.end(Status.ERROR, reason)
 
     def _end_early(self, headless: Headless) -> None:
         """The batch wants the run to end, or has gone."""
@@ -227,27 +272,56 @@ class TaskRun:
             return End(TaskStatus.ERROR, reason) if end.status is TaskStatus.OK else end
         return end
 
+    def _remove_worktree(self) -> None:
+        """A worktree is kept as its patch only."""
+        if self._workspace is None or self._begin.base is None:
+            return
+        from agent.batch.workspace.worktree import remove_worktree
+
+        if trouble := remove_worktree(self._workspace.path, self._begin.base.common):
+            self._say(f"the worktree cannot be removed: {trouble}")
+
     def _run_check(self, command: str, cwd: str) -> End:
         from agent.batch.workspace.commands import failure
 
         self._link.send(RunPhase("check"))
-        self._check = self._command(command, cwd)
+        self._check = self._command(command, cwd, confinement=self._confinement)
         try:
             self._raise_if_ended()
+            may_be_prefix = self._confinement is not None and self._check.exit_status in NOT_STARTED
+            if may_be_prefix and (reason := self._prefix_fault(cwd)):
+                return End(TaskStatus.ERROR, reason)
         except EarlyError as early:
             return early.end
         if self._check.exit_status:
             return End(TaskStatus.CHECK_FAILED, failure("check", self._check))
         return End(TaskStatus.OK)
 
+    def _run_score(self, command: str, cwd: str, end: End, text: str) -> End:
+        """The end stays as it is, unless the batch or a signal interrupts the command."""
+        from agent.batch.scoring.score_command import run_score
+
+        self._link.send(RunPhase("score"))
+        diff = str(Path(self._begin.workspace).parent.parent / self._diff) if self._diff else ""
+        with self._loop() as loop:
+            score = run_score(
+                loop, command, cwd=cwd, status=end.status.value, text=text, diff=diff, is_stopped=self._is_interrupted,
+                confinement=self._confinement,
+            )  # fmt: skip
+        if self._is_interrupted():
+            words = self._link.interruption.reason if self._link.interruption is not None else self._end_words()
+            return End(TaskStatus.INTERRUPTED, words)
+        self._score = score
+        return end
+
     # --- commands -------------------------------------------------------------------------------------------
 
-    def _command(self, command: str, cwd: str) -> CommandEnd:
+    def _command(self, command: str, cwd: str, *, confinement: Confinement | None = None) -> CommandEnd:
         """Carries out `setup` or `check`, and ends what it has left in the background."""
         from agent.batch.workspace.commands import run_command
 
         with self._loop() as loop:
-            return run_command(loop, command, cwd=cwd, is_stopped=self._is_ended)
+            return run_command(loop, command, cwd=cwd, is_stopped=self._is_ended, confinement=confinement)
 
     @contextmanager
     def _loop(self) -> Iterator[Loop]:
@@ -269,7 +343,11 @@ class TaskRun:
         self._signal = self._signal or number.name
 
     def _is_ended(self) -> bool:
-        return bool(self._signal) or self._link.abort is not None or self._link.is_lost
+        return self._link.abort is not None or self._is_interrupted()
+
+    def _is_interrupted(self) -> bool:
+        """Whether the attempt has ended for another reason than that its time is over."""
+        return bool(self._signal) or self._link.interruption is not None or self._link.is_lost
 
     def _raise_if_ended(self) -> None:
         """Raises `EarlyError` if the batch or a signal has ended the attempt."""
@@ -277,8 +355,10 @@ class TaskRun:
         if abort is not None:
             raise EarlyError(TaskStatus(abort.status), abort.reason)
         if self._is_ended():
-            by_signal = f"interrupted by {self._signal}" if self._signal else BATCH_GONE
-            raise EarlyError(TaskStatus.INTERRUPTED, by_signal)
+            raise EarlyError(TaskStatus.INTERRUPTED, self._end_words())
+
+    def _end_words(self) -> str:
+        return f"interrupted by {self._signal}" if self._signal else BATCH_GONE
 
     def _say(self, line: str) -> None:
         os.write(self._stderr, f"zot: {line}\n".encode("utf-8", "backslashreplace"))

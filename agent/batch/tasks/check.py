@@ -18,7 +18,7 @@ from wire.manifest import ManifestError
 from wire.suggestions import not_one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from agent.batch.request import BatchRequest
     from agent.batch.tasks.faults import TasksError
@@ -33,11 +33,27 @@ def check_tasks(tasks: Sequence[Task], lines: Mapping[str, str], request: BatchR
     """The faults of these tasks; None if there are none. Their paths are absolute. `lines` has the line of each id.
     Reads the settings and the models of the user. A schema is read whole; other files are only looked at."""
     faults, look = Faults(), _Look()
+    checked = set[str]()
     models, credentials = ModelCheck(request), CredentialCheck(request)
+    of_batch_api = _batch_api_check(request) if request.batch_api else _no_faults
     for task in tasks:
-        for fault in filter(None, (*_faults_of(task, look, models), credentials.fault(task))):
-            faults.add(lines.get(task.id, f"task {task.id!r}"), fault)
+        place = lines.get(task.id, f"task {task.id!r}")
+        if place in checked:
+            continue  # another repetition of the same line
+        checked.add(place)
+        for fault in filter(None, (*_faults_of(task, look, models), credentials.fault(task), *of_batch_api(task))):
+            faults.add(place, fault)
     return faults.error()
+
+
+def _batch_api_check(request: BatchRequest) -> Callable[[Task], Iterable[str]]:
+    from agent.batch.tasks.check_batch_api import BatchApiCheck  # looks for extensions
+
+    return BatchApiCheck(request).faults
+
+
+def _no_faults(_task: Task) -> Iterable[str]:
+    return ()
 
 
 def _faults_of(task: Task, look: _Look, models: ModelCheck) -> Iterator[str]:
@@ -47,7 +63,7 @@ def _faults_of(task: Task, look: _Look, models: ModelCheck) -> Iterator[str]:
     for tool in task.tools or ():
         if tool not in TOOLS:
             yield f"tools: {not_one_of(tool, TOOLS)}"
-    for name, command in (("setup", task.setup), ("check", task.check)):
+    for name, command in (("setup", task.setup), ("check", task.check), ("score", task.score)):
         if command is not None and "\0" in command:
             yield f"{name}: a command cannot have a NUL character"
     for name, value in task.env.items():

@@ -9,6 +9,7 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from agent.model.access import hide_credentials
 
@@ -62,9 +63,8 @@ class Digests:
         for flag in {*request.run.__struct_fields__}.difference(RUN_FIELDS, NOT_COUNTED):
             if given := getattr(request.run, flag):
                 self._flags[flag] = given
-        for name in ("score", "command_prefix"):
-            if given := getattr(request, name):
-                self._flags[name] = given
+        if request.command_prefix:
+            self._flags["command_prefix"] = request.command_prefix
         if named := request.run.mcp_configs:
             self._files["mcp_configs"] = named
         self._settings: dict[tuple[str, ...], bytes] = {}
@@ -74,9 +74,9 @@ class Digests:
     def of(self, task: Task) -> str:
         """Of the task, the content of the files that it names, and the flags that it does not take the place of. Equal
         digests mean that the run would be asked the same; its working folder may have changed. A file that is missing
-        counts, too. The values of `env` cannot be read from it."""
+        counts, too, and `score` does not: another one changes no run. The values of `env` cannot be read from it."""
         parts = [self._settings_without(tuple([name for name in OVERRIDES if getattr(task, name) is not None]))]
-        parts.append(_encoder.encode(task))
+        parts.append(_encoder.encode(task if task.score is None else replace(task, score=None)))
         if task.files or task.replay is not None or isinstance(task.output_schema, str):
             paths = (*task.files, *_path(task.replay), *_path(task.output_schema))
             parts.append(_encoder.encode([self._content(path) for path in paths]))

@@ -46,6 +46,15 @@ class TaskWorkspace(msgspec.Struct, frozen=True):
     """When the copy was whole, in nanoseconds of the file system's clock."""
     notes: tuple[str, ...] = ()
     """Lines for the user: what was not copied, and what leads out of the copy."""
+    has_own_times: bool = False
+    """Whether its files have other times than those of the snapshot."""
+    is_confined: bool = False
+    """Whether something may still write into it that must lead nobody out: a container of `--in`."""
+    cwd: Path | None = None
+    """The working folder; None: `path`."""
+    index: Path | None = None
+    """The index of a worktree, and its repository's file `exclude`; None: they are in its folder `.git`, if at all."""
+    exclude: Path | None = None
 
 
 def make_workspace(cwd: str | Path, folder: Path, name: str) -> TaskWorkspace:
@@ -62,7 +71,8 @@ def make_workspace(cwd: str | Path, folder: Path, name: str) -> TaskWorkspace:
         make_rundir_folder(workspaces)
         here = os.stat(rundir)
         tree = scan(source, (here.st_dev, here.st_ino))
-        snapshot, skipped = _snapshot(tree, source, workspaces)
+        state = hashlib.sha256(repr((source, tree.entries)).encode()).hexdigest()[:32]
+        snapshot, skipped = keep_snapshot(tree, source, workspaces, state)
         path = workspaces / name
         unfinished = workspaces / f".{name}{UNFINISHED}"
         _remove(path)
@@ -103,9 +113,9 @@ def workspace_environment(folder: Path) -> dict[str, str]:
     return {"GIT_CEILING_DIRECTORIES": str(Path(os.path.realpath(folder), WORKSPACES))}
 
 
-def _snapshot(tree: Tree, source: str, workspaces: Path) -> tuple[Path, Skipped]:
-    """The snapshot of this state, and what it lacks. Of several runs that make it at once, the first to end counts."""
-    state = hashlib.sha256(repr((source, tree.entries)).encode()).hexdigest()[:32]
+def keep_snapshot(tree: Tree, source: str, workspaces: Path, state: str) -> tuple[Path, Skipped]:
+    """The snapshot of the folder `source`, whose state has this name, and what it lacks. Of several runs that make it
+    at once, the first to end counts. Raises `FolderError`, `OSError`."""
     snapshot = workspaces / SNAPSHOTS / state
     make_rundir_folder(snapshot.parent, depth=2)
     check_rundir_entry(snapshot, is_folder=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,10 +23,13 @@ from supervisor.home.safe_files import SPECIAL, read_file, replacement
 from supervisor.home.scratch import scratch_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from agent.batch.workspace.copy import TaskWorkspace
+
+    Read = Callable[[Path, int], bytes]
+    """Reads a regular file of at most so many bytes, as `read_file` does."""
 
 DIFFS = "diffs"
 SIZE_LIMIT = 16 * 1024 * 1024
@@ -63,9 +66,18 @@ def save_diff(workspace: TaskWorkspace, folder: Path, name: str) -> str:
 
 def diff_of(workspace: TaskWorkspace) -> bytes:
     """The patch; empty without changes. Raises `OSError` if the workspace cannot be listed."""
+    if not workspace.is_confined:
+        return _diff_of(workspace, read_file, None)
+    from agent.batch.workspace.reader import ConfinedReader  # most runs are not confined
+
+    with closing(ConfinedReader(workspace.path)) as reader:
+        return _diff_of(workspace, reader.read, reader.open_folder)
+
+
+def _diff_of(workspace: TaskWorkspace, read: Read, open_folder: Callable[[str], int] | None) -> bytes:
     parts: list[bytes] = []
     size = 0
-    changes, skipped = _changes(workspace)
+    changes, skipped = _changes(workspace, read, open_folder)
     left_out = [f"{display_name(path)}: {reason}" for path, reason in skipped.items()]
     too_large = f"the patch would be larger than {SIZE_LIMIT >> 20} MiB"
     for change in changes:
@@ -73,7 +85,7 @@ def diff_of(workspace: TaskWorkspace) -> bytes:
             left_out.append(f"{display_name(change.path)}: {too_large}")  # unread: there may be any number of them
             continue
         try:
-            part = _patch(workspace, change)
+            part = _patch(workspace, change, read)
         except OSError as error:
             left_out.append(f"{display_name(change.path)}: {error.strerror}")
             continue
@@ -91,30 +103,32 @@ def _notes(left_out: list[str]) -> bytes:
     return "".join(f"# not in this patch: {line}\n" for line in [*left_out[:NAMED], *more]).encode()
 
 
-def _changes(workspace: TaskWorkspace) -> tuple[list[_Change], Skipped]:
+def _changes(
+    workspace: TaskWorkspace, read: Read, open_folder: Callable[[str], int] | None
+) -> tuple[list[_Change], Skipped]:
     """The changes, deletions first: a folder may have taken the place of a file. And the folders that can no longer be
     listed: files below them do not count as deleted."""
     before, hidden_before = _files(str(workspace.snapshot))
-    after, skipped = _files(str(workspace.path))
+    after, skipped = _files(str(workspace.path), open_folder)
     hidden = tuple(f"{path}{os.sep}" for path in skipped)
     found = [
         _Change(path, old, after.get(path))
         for path, old in before.items()
-        if (not _is_untouched(old, after[path], workspace.made_ns) if path in after else not path.startswith(hidden))
+        if (not _is_untouched(old, after[path], workspace) if path in after else not path.startswith(hidden))
     ]
     made = sorted(after.keys() - before.keys())
     rules = [path for path, entry in after.items() if os.path.basename(path) == RULES and entry.is_file]
-    ignored = ignored_files(workspace.path, made, rules)
+    ignored = ignored_files(workspace.path, made, rules, workspace.index, workspace.exclude, read=read)
     found += [_Change(path, None, after[path]) for path in made if path not in ignored]
     return sorted(found, key=lambda change: (change.new is not None, change.path)), {
         path: why for path, why in skipped.items() if path not in hidden_before
     }
 
 
-def _files(root: str) -> tuple[dict[str, TreeEntry], Skipped]:
+def _files(root: str, open_folder: Callable[[str], int] | None = None) -> tuple[dict[str, TreeEntry], Skipped]:
     """The files and links by their paths, and what cannot be listed, without `.git`. Pipes, sockets and devices are
     neither."""
-    tree = scan(root)
+    tree = scan(root, open_folder=open_folder)
     files = {entry.path: entry for entry in tree.entries if not entry.is_folder and _counts(entry.path)}
     failed = {path: why for path, why in tree.skipped.items() if _counts(path) and why not in SPECIAL.values()}
     return files, failed
@@ -124,24 +138,25 @@ def _counts(path: str) -> bool:
     return ".git" not in path.split(os.sep)
 
 
-def _is_untouched(old: TreeEntry, new: TreeEntry, made_ns: int) -> bool:
+def _is_untouched(old: TreeEntry, new: TreeEntry, workspace: TaskWorkspace) -> bool:
     """Whether a file is certainly as it was: nothing that any write changes has changed since the copy was made."""
-    is_alike = (old.mode, old.size, old.mtime_ns, old.target) == (new.mode, new.size, new.mtime_ns, new.target)
-    return is_alike and new.ctime_ns < made_ns - SLACK_NS
+    is_alike = (old.mode, old.size, old.target) == (new.mode, new.size, new.target)
+    has_its_time = workspace.has_own_times or old.mtime_ns == new.mtime_ns
+    return is_alike and has_its_time and new.ctime_ns < workspace.made_ns - SLACK_NS
 
 
-def _patch(workspace: TaskWorkspace, change: _Change) -> bytes:
+def _patch(workspace: TaskWorkspace, change: _Change, read: Read) -> bytes:
     """Raises `OSError`."""
-    old = None if change.old is None else _side(workspace.snapshot, change.old)
-    new = None if change.new is None else _side(workspace.path, change.new)
+    old = None if change.old is None else _side(workspace.snapshot, change.old, read)
+    new = None if change.new is None else _side(workspace.path, change.new, read)
     return file_patch(os.fsencode(change.path), old, new)
 
 
-def _side(root: Path, entry: TreeEntry) -> Side:
+def _side(root: Path, entry: TreeEntry, read: Read) -> Side:
     mode = git_mode(entry.mode)
     if not entry.is_file:
         return Side(mode, os.fsencode(entry.target))
-    return Side(mode, read_file(root / entry.path, SIZE_LIMIT))
+    return Side(mode, read(root / entry.path, SIZE_LIMIT))
 
 
 RULES = ".gitignore"
@@ -160,16 +175,25 @@ ANSWERS = (0, 1)
 """Exit statuses of `git check-ignore`: some files are ignored, none is."""
 
 
-def ignored_files(workspace: Path, made: Sequence[str], rules: Iterable[str]) -> frozenset[str]:
+def ignored_files(
+    workspace: Path,
+    made: Sequence[str],
+    rules: Iterable[str],
+    index: Path | None = None,
+    exclude: Path | None = None,
+    *,
+    read: Read = read_file,
+) -> frozenset[str]:
     """Returns those of the new files `made` that the rules of the workspace ignore and that its index does not have.
-    The rules are its `.gitignore` files, of which `rules` has the paths, and `.git/info/exclude`. Paths are relative to
-    the workspace. Returns an empty set if the workspace is no repository, and if git is missing, fails or takes longer
-    than `GIT_S`."""
-    if not made or not (workspace / ".git").is_dir():
+    The rules are its `.gitignore` files, of which `rules` has the paths, and `exclude`, of which the default is
+    `.git/info/exclude`, as that of the index is `.git/index`. Paths are relative to the workspace. Returns an empty set
+    if the workspace is no repository, and if git is missing, fails or takes longer than `GIT_S`."""
+    if not made or (index is None and not (workspace / ".git").is_dir()):
         return frozenset()
+    kept = (index or workspace / ".git" / "index", exclude or workspace / ".git" / "info" / "exclude")
     try:
         with scratch_folder("git") as scratch:  # its name is new: what a run could foresee, it could write into
-            ended = _answer(scratch, workspace, made, rules)
+            ended = _answer(scratch, workspace, made, rules, *kept, read)
     except (OSError, subprocess.SubprocessError):
         return frozenset()
     if ended.returncode not in ANSWERS:
@@ -178,7 +202,13 @@ def ignored_files(workspace: Path, made: Sequence[str], rules: Iterable[str]) ->
 
 
 def _answer(
-    scratch: Path, workspace: Path, made: Sequence[str], rules: Iterable[str]
+    scratch: Path,
+    workspace: Path,
+    made: Sequence[str],
+    rules: Iterable[str],
+    index: Path,
+    exclude: Path,
+    read: Read,
 ) -> subprocess.CompletedProcess[bytes]:
     """Makes the repository of our own in the folder `scratch`, and asks git in it."""
     for name in ("git/objects", "git/refs", "tree"):
@@ -186,22 +216,22 @@ def _answer(
     (scratch / "git" / "HEAD").write_text("ref: refs/heads/main\n")
     left = RULES_TOTAL
     for path in rules:
-        left -= _copy(workspace / path, scratch / "tree" / path, min(RULES_LIMIT, left))
-    _copy(workspace / ".git" / "info" / "exclude", scratch / "git" / "info" / "exclude", RULES_LIMIT)
-    index = scratch / "git" / "index"
-    _copy(workspace / ".git" / "index", index, INDEX_LIMIT)
+        left -= _copy(workspace / path, scratch / "tree" / path, min(RULES_LIMIT, left), read)
+    _copy(exclude, scratch / "git" / "info" / "exclude", RULES_LIMIT, read)
+    own = scratch / "git" / "index"
+    _copy(index, own, INDEX_LIMIT, read)
     ended = _check_ignore(scratch, made)
-    if ended.returncode not in ANSWERS and index.exists():
-        index.unlink()  # it is damaged, or needs more of its repository than git has here
+    if ended.returncode not in ANSWERS and own.exists():
+        own.unlink()  # it is damaged, or needs more of its repository than git has here
         ended = _check_ignore(scratch, made)
     return ended
 
 
-def _copy(source: Path, target: Path, limit: int) -> int:
+def _copy(source: Path, target: Path, limit: int, read: Read) -> int:
     """Copies a regular file and returns its size in bytes. Leaves out one that cannot be read or has more than `limit`
     bytes, and returns 0."""
     with suppress(OSError):
-        data = read_file(source, limit)
+        data = read(source, limit)
         target.parent.mkdir(parents=True, exist_ok=True)
         return target.write_bytes(data)
     return 0

@@ -44,9 +44,10 @@ class FileCall:
 class FileTools:
     """Carries out `read`, `write` and `edit` in a child, so that a hanging file system never hangs the host."""
 
-    def __init__(self, loop: Loop, cwd: str) -> None:
+    def __init__(self, loop: Loop, cwd: str, root: str = "") -> None:
+        """With a `root` no call reaches anything that is not beneath it."""
         self._loop = loop
-        self._cwd = cwd
+        self._where = {"cwd": cwd, "root": root} if root else {"cwd": cwd}
         self.child: Child | None = None
         self._splitter = LineSplitter(ANSWER_LIMIT)
         self._pending: deque[Pending] = deque()
@@ -75,7 +76,7 @@ class FileTools:
         """Calls a tool with a JSON object. The answer is the worker's: `{"content": […], "is_error": bool}`."""
         self.start()
         pending = Pending()
-        request = {"id": "1", "name": name, "args": orjson.Fragment(args), "cwd": self._cwd}
+        request = {"id": "1", "name": name, "args": orjson.Fragment(args), **self._where}
         if self.child is None or not self.child.send(orjson.dumps(request) + b"\n"):
             pending.fail(Failure.DIED, "the file worker could not be started")
         else:

@@ -2,6 +2,8 @@
 
     {"id": ID, "name": "read", "args": {…}, "cwd": "/dir"}  →  {"id": ID, "content": […], "is_error": false}
 
+With `"root": "/dir"` no tool opens anything that is not beneath that folder.
+
 The first line out is `{"type": "ready"}`. The worker answers requests in order, each exactly once. No request ends the
 process; the end of the input ends it with status 0. A line that is no request gets an answer with its id, or with null.
 
@@ -56,16 +58,18 @@ def answer(line: bytes) -> dict[str, object]:
     if not isinstance(request, dict) or not isinstance(request.get("name"), str):
         identity = request.get("id") if isinstance(request, dict) else None
         return _reply(identity, ToolOutput.of_text("worker: the request has no tool name", is_error=True))
-    return _reply(request.get("id"), perform(request["name"], request.get("args"), request.get("cwd")))
+    where = request.get("cwd"), request.get("root")
+    return _reply(request.get("id"), perform(request["name"], request.get("args"), *where))
 
 
-def perform(name: str, args: object, cwd: object) -> ToolOutput:
+def perform(name: str, args: object, cwd: object, root: object = None) -> ToolOutput:
     """Run one tool. An exception becomes an output with `is_error`."""
     tool = _TOOLS.get(name)
     try:
         if tool is None:
             raise ToolError(f'unknown tool "{name}"')
-        return tool(arguments.fields(args), cwd if isinstance(cwd, str) else "")
+        where = (place if isinstance(place, str) else "" for place in (cwd, root))
+        return tool(arguments.fields(args), *where)
     except ToolError as error:
         return ToolOutput.of_text(str(error), is_error=True)
     except Exception as error:

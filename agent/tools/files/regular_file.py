@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -11,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from io import BufferedReader
 
+    from agent.tools.files.place import FilePlace
+
 _KINDS = {
     stat.S_IFIFO: "a named pipe",
     stat.S_IFCHR: "a character device",
@@ -19,24 +22,27 @@ _KINDS = {
 }
 
 
-def open_regular(path: str, *, verb: str) -> BufferedReader:
-    """Open `path` for reading, following symbolic links.
+def open_regular(place: FilePlace, *, verb: str) -> BufferedReader:
+    """Open the file for reading, following symbolic links.
 
-    Raises ToolError. For a path that does not exist, the text of the error begins with `verb`.
+    Raises ToolError. For a file that does not exist, the text of the error begins with `verb`.
     """
+    shown = place.shown
+    if place.is_missing:
+        raise os_failure(verb, shown, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
     try:
-        status = os.stat(path)
+        status = os.stat(place.file)
     except OSError as error:
-        raise os_failure(verb, path, error) from None
-    require_regular(path, status.st_mode)
+        raise os_failure(verb, shown, error) from None
+    require_regular(shown, status.st_mode)
     try:
         # O_NONBLOCK: open() returns at once even if a pipe has taken the file's place since the check.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        descriptor = os.open(place.file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError as error:
-        raise os_failure("open", path, error) from None
+        raise os_failure("open", shown, error) from None
     stream = os.fdopen(descriptor, "rb")
     try:
-        require_regular(path, os.fstat(descriptor).st_mode)
+        require_regular(shown, os.fstat(descriptor).st_mode)
     except ToolError:
         stream.close()
         raise

@@ -9,6 +9,7 @@ import errno
 import os
 import stat
 
+from agent.tools.files.place import FilePlace
 from agent.tools.files.regular_file import require_regular
 from agent.tools.outcome import os_failure
 
@@ -16,8 +17,8 @@ _NO_SIBLING = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, er
 """Errors for a writable file in a directory that is not writable, and for a file that is a mount point."""
 
 
-def replace_file(path: str, data: bytes, *, mode: int = 0o644) -> None:
-    """Make `data` the content of `path`; its directory must exist. Raises ToolError.
+def replace_file(file: FilePlace | str, data: bytes, *, mode: int = 0o644) -> None:
+    """Make `data` the content of `file`, a place or a path; its directory must exist. Raises ToolError.
 
     A symbolic link stays and its target is written. Mode, owner, ACLs and other attributes of an existing
     file stay; a new file gets `mode` less the umask. A file that may not be written is refused even where its
@@ -27,30 +28,34 @@ def replace_file(path: str, data: bytes, *, mode: int = 0o644) -> None:
     written in place, after room has been reserved, if renaming would change more than the content (hard links, an owner
     that cannot be kept) or is impossible (no right to write the directory, a file that is a mount point).
     """
+    place = FilePlace(file, file) if isinstance(file, str) else file
     try:
-        target = os.path.realpath(path)
+        target = place.target or os.path.realpath(place.file)
         try:
-            status = os.stat(path)
+            if place.is_missing:
+                raise FileNotFoundError
+            status = os.stat(place.file)
         except FileNotFoundError:
             _rename_over(target, data, None, mode)
             return
         if not stat.S_ISDIR(status.st_mode):  # open() itself refuses a directory, in zot's words
-            require_regular(path, status.st_mode)
-        descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+            require_regular(place.shown, status.st_mode)
+        descriptor = os.open(place.file, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
         try:
             status = os.fstat(descriptor)
-            require_regular(path, status.st_mode)
-            if status.st_nlink > 1 or not _rename_over(target, data, status):
+            require_regular(place.shown, status.st_mode)
+            if status.st_nlink > 1 or not _rename_over(target, data, status, like=place.file):
                 _overwrite(descriptor, data, status.st_size)
         finally:
             os.close(descriptor)
     except OSError as error:
         verb = "write" if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO} else "open"
-        raise os_failure(verb, path, error) from None
+        raise os_failure(verb, place.shown, error) from None
 
 
-def _rename_over(target: str, data: bytes, old: os.stat_result | None, mode: int = 0o644) -> bool:
-    """Replace `target` by a new file like `old`. False, with nothing changed, if that cannot be done."""
+def _rename_over(target: str, data: bytes, old: os.stat_result | None, mode: int = 0o644, *, like: str = "") -> bool:
+    """Replace `target` by a new file like `old`, which is at `like`. False, with nothing changed, if that cannot be
+    done."""
     temporary = os.path.join(os.path.dirname(target), f".zot-{os.urandom(6).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     try:
@@ -63,7 +68,7 @@ def _rename_over(target: str, data: bytes, old: os.stat_result | None, mode: int
     try:
         try:
             if old:
-                _copy_attributes(target, descriptor, old)
+                _copy_attributes(like, descriptor, old)
             _write_all(descriptor, data)
             os.fsync(descriptor)
         finally:

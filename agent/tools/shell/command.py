@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from agent.confinement import shell_argv
 from agent.tools import bash
 from agent.tools.shell.full_log import FullLog
 from agent.tools.shell.output_window import OutputWindow
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from agent.confinement import Confinement
     from agent.tools.call_end import Done
     from supervisor.loop.loop import Loop, Timer
     from supervisor.process.child import ExitStatus
@@ -42,15 +44,17 @@ class ShellCommand:
         call: bash.BashCall,
         *,
         cwd: str,
-        logs: Path,
+        logs: Path | None,
         on_progress: Callable[[str], None],
         done: Done,
+        confinement: Confinement | None = None,
     ) -> None:
+        """Without `logs`, the folder of full logs, none is kept: no tool of a confined run could read it."""
         self._loop = loop
         self._call = call
         self._done = done
         self._window = OutputWindow()
-        self._log = FullLog(logs)
+        self._log = None if logs is None else FullLog(logs)
         self._progress = Progress(loop, on_progress)
         self._started = loop.clock()
         self._has_exited = False
@@ -60,11 +64,12 @@ class ShellCommand:
         self._teardown: Teardown | None = None
         """Ends the command early."""
         self._timed_out = self._cancelled = False
+        argv, folder = shell_argv(call.command, cwd, confinement)
         try:
             self.child = Child(
                 loop,
-                ["/bin/sh", "-c", call.command],
-                cwd=cwd,
+                argv,
+                cwd=folder,
                 env=child_environment(),
                 stdin=False,
                 on_stdout=self._on_output,
@@ -100,7 +105,8 @@ class ShellCommand:
     def _end(self) -> None:
         assert self.child is not None
         self._timeout.cancel()
-        self._log.close()
+        if self._log is not None:
+            self._log.close()
         status = self.child.exit
         ended = bash.ShellExit(
             returncode=status.code if status is not None else -9,
@@ -108,7 +114,8 @@ class ShellCommand:
             timed_out_after_s=self._call.timeout_s if self._timed_out else None,
             cancelled=self._cancelled,
         )
-        text = bash.result_text(self._call.command, self._window.tail(), ended, self._log.path)
+        log = None if self._log is None else self._log.path
+        text = bash.result_text(self._call.command, self._window.tail(), ended, log)
         self._window = OutputWindow()  # the toolbox keeps the command, whose background processes may live on
         self.is_over = True
         failure = Failure.TIMEOUT if self._timed_out else Failure.CANCELLED if self._cancelled else None
@@ -117,7 +124,8 @@ class ShellCommand:
     def _on_output(self, data: bytes) -> None:
         if self._has_exited or self.is_over:
             return
-        self._log.feed(data)
+        if self._log is not None:
+            self._log.feed(data)
         self._progress.add(self._window.feed(data))
 
     def _on_exit(self, _status: ExitStatus) -> None:

@@ -131,7 +131,7 @@ def _standstill(view: BatchView) -> Iterable[Text]:
     if view.is_draining:
         yield Text(f"draining: no new tasks start, {len(view.runs)} still running", "yellow")
     if view.is_paused_by_user:
-        yield Text("paused by you: p resumes", "yellow")
+        yield Text("paused: p resumes", "yellow")
     elif view.why_paused:
         yield Text(f"waiting: {one_line(view.why_paused, 500)}", "yellow")
 

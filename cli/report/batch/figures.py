@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agent.batch.evaluation.evaluation import Evaluation
+from agent.batch.tasks.repeat import base_id
 from cli.report.batch.workload import Workload
-from wire.batch.outcome import TaskStatus, Usage
+from wire.batch.outcome import SCORED, TaskStatus, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,6 +61,14 @@ class AttemptFigures(msgspec.Struct, gc=False):
     error_kind: str = ""
     """As in the outcome."""
     may_pass: bool = False
+    said: str = ""
+    """First telling lines of its failed `setup` or `check`."""
+    score: float | None = None
+    """None without a score, and if its command told none."""
+    is_unscored: bool = False
+    """Whether its score command told no score."""
+    rescored: int | None = None
+    """Byte of the journal where the line with its present score begins; None for the score of its outcome."""
 
 
 REASON_CHARACTERS = 2000
@@ -75,6 +85,10 @@ class TaskFigures(msgspec.Struct):
     """Attempts that have ended, in the order of the journal."""
     is_listed: bool = True
     """Whether the tasks file has it."""
+    repeat: int | None = None
+    """Number of the repetition; None if the task runs once."""
+    meta: dict[str, str] = {}
+    """The short values of its `meta`, as text."""
 
     @property
     def final(self) -> AttemptFigures | None:
@@ -115,6 +129,24 @@ class TaskFigures(msgspec.Struct):
     def has_failed(self) -> bool:
         """Whether it has ended, and not with `ok`."""
         return isinstance(self.state, TaskStatus) and self.state is not TaskStatus.OK
+
+    @property
+    def base(self) -> str:
+        """Id of the task that it repeats; its own id if it runs once."""
+        return base_id(self.id, self.repeat)
+
+    @property
+    def score(self) -> float | None:
+        final = self.final
+        return None if final is None else final.score
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether it is ok, and has no score command or a score of at least 1."""
+        final = self.final
+        if final is None or final.status is not TaskStatus.OK or final.is_unscored:
+            return False
+        return final.score is None or final.score >= 1
 
 
 class ExtensionUse(msgspec.Struct):
@@ -174,6 +206,10 @@ class BatchFigures(msgspec.Struct, kw_only=True):
     results: BatchResults
     """Where the attempts of the tasks are, by their numbers."""
     phase: BatchPhase
+    limit: str
+    """The flag of the limit that has ended it; empty if none has."""
+    flags: dict[str, Any]
+    """The flags of the last start, as `batch.json` has them."""
     closed: str = ""
     """Why the last batch process has ended: a word of `wire.batch.journal_lines.Closed`."""
     version: str = ""
@@ -204,12 +240,38 @@ class BatchFigures(msgspec.Struct, kw_only=True):
     def cost_usd(self) -> float | None:
         return None if self.unknown_costs else self.known_cost_usd
 
+    @property
+    def has_scores(self) -> bool:
+        return any(one.score is not None or one.is_unscored for task in self.tasks for one in task.attempts)
+
+    @property
+    def has_repetitions(self) -> bool:
+        return any(task.repeat for task in self.tasks)
+
     def states(self) -> dict[str, int]:
         """How many tasks are in each state, by its word; `ok` first, then those that have ended, the most frequent
         first, then those without an end."""
         counts = count_states(task.state for task in self.tasks)
         order = sorted(counts, key=lambda state: (_rank(state), -counts[state], state.value))
         return {state.value: counts[state] for state in order}
+
+
+def evaluate(tasks: Iterable[TaskFigures]) -> Evaluation:
+    """The estimates from the final outcomes of these tasks."""
+    found = Evaluation()
+    for task in tasks:
+        found.is_repeated |= task.repeat is not None
+        held, final = found.of(task.id, task.repeat), task.final
+        if final is None:
+            held.not_run += 1
+        elif final.status not in SCORED:
+            held.faults += 1
+        else:
+            held.passed += task.has_passed
+            held.scored += final.score is not None
+            held.unscored += final.is_unscored
+            held.scores.append(float(task.has_passed) if final.score is None else final.score)
+    return found
 
 
 def count_states(states: Iterable[TaskStatus | OpenTaskState]) -> dict[TaskStatus | OpenTaskState, int]:

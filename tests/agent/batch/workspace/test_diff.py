@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from agent.batch.journal.errors import FolderError
-from agent.batch.workspace import diff
+from agent.batch.workspace import diff, tree
 from agent.batch.workspace.copy import make_workspace
 from agent.batch.workspace.diff import save_diff
 from tests.support.workspace_content import applied, contents, git
@@ -131,17 +131,19 @@ def test_what_cannot_be_listed_is_named_and_does_not_count_as_deleted(project, r
     (made.path / "run.sh").unlink()
     os.mkfifo(made.path / "run.sh")
     os.mkfifo(made.path / ".git")
-    listed = os.scandir
-    refused = PermissionError(errno.EACCES, "Permission denied")
-    monkeypatch.setattr(os, "scandir", lambda path: raised(refused) if path == f"{made.path}/src" else listed(path))
+    opens, refused = tree._open_folder, PermissionError(errno.EACCES, "Permission denied")
+    hidden = [f"{made.path}/src"]
+    monkeypatch.setattr(
+        tree, "_open_folder",
+        lambda root, folder: raised(refused) if f"{root}/{folder}" in hidden else opens(root, folder),
+    )  # fmt: skip
     save_diff(made, rundir, "a")
     text = (rundir / "diffs" / "a.diff").read_text()
     assert text.startswith(
         "# not in this patch: src: Permission denied\ndiff --git a/run.sh b/run.sh\ndeleted file mode 100755\n"
     )
     assert text.count("diff --git") == 1
-    hidden = (f"{made.path}/src", f"{made.snapshot}/src")
-    monkeypatch.setattr(os, "scandir", lambda path: raised(refused) if path in hidden else listed(path))
+    hidden.append(f"{made.snapshot}/src")
     save_diff(made, rundir, "a")
     assert (rundir / "diffs" / "a.diff").read_text().startswith("diff --git"), "it could not be read before either"
 

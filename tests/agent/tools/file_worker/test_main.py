@@ -84,10 +84,10 @@ def test_a_malformed_request_is_answered_with_an_error(
 
 
 def test_an_unexpected_exception_names_the_tool(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_args: object, _cwd: str) -> None:
+    def broken(_args: object, _cwd: str, _root: str) -> None:
         raise ZeroDivisionError("by zero")
 
-    def silent(_args: object, _cwd: str) -> None:
+    def silent(_args: object, _cwd: str, _root: str) -> None:
         raise MemoryError
 
     monkeypatch.setitem(main._TOOLS, "broken", broken)
@@ -117,7 +117,7 @@ def test_stray_prints_do_not_reach_the_host() -> None:
         "import os, runpy, sys, atexit\n"
         "sys.path.insert(0, sys.argv[1])\n"
         "from agent.tools.file_worker import main as worker\n"
-        "def noisy(args, cwd):\n"
+        "def noisy(args, cwd, root):\n"
         "    print('noise', flush=True); os.system('echo more'); sys.stdin.readline()\n"
         "    return worker.ToolOutput.of_text('quiet')\n"
         "worker._TOOLS['read'] = noisy\n"
