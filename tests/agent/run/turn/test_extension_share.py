@@ -73,9 +73,7 @@ COUNTS = st.integers(0, 10**6)
 @given(
     st.lists(st.tuples(st.sampled_from(["a_1", "a_2", "b_1", "read"]), st.sampled_from(["x", "y" * 900, "image"]))),
     st.sets(st.sampled_from(["a_1", "a_2", "b_1", "read"])),
-    st.fixed_dictionaries(
-        dict.fromkeys(("input", "cache_read", "cache_write", "cache_write_1h", "output"), COUNTS)
-    ),
+    st.fixed_dictionaries(dict.fromkeys(("input", "cache_read", "cache_write", "cache_write_1h", "output"), COUNTS)),
     st.sampled_from(sorted(CATALOGUE)),
 )
 def test_all_extensions_together_cost_at_most_the_request(calls, tools, usage, model) -> None:
