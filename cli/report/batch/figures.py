@@ -170,6 +170,10 @@ class ExtensionUse(msgspec.Struct):
     """The slowest of any attempt."""
     start_wait_s: float = 0.0
     """Seconds that requests waited for its starts, because it starts when it is needed."""
+    model_tokens: int | None = None
+    """Tokens of its tools' definitions and results in all requests to the model; None if no attempt has any."""
+    model_usd: float | None = 0.0
+    """US dollars of these; None if those of an attempt are unknown."""
     hosted_runs: int = 0
     """Attempts that have taken it from a host."""
     cpu_share_s: float = 0.0
@@ -191,6 +195,10 @@ class ExtensionUse(msgspec.Struct):
         if cost.p99_ms is not None:
             self.p99_ms = max(self.p99_ms or 0.0, cost.p99_ms)
         self.start_wait_s += cost.start_wait_s
+        if cost.model_tokens is not None:
+            self.model_tokens = (self.model_tokens or 0) + cost.model_tokens
+            unknown = cost.model_usd is None or self.model_usd is None
+            self.model_usd = None if unknown else (self.model_usd or 0.0) + (cost.model_usd or 0.0)
         if cost.hosted:
             self.hosted_runs += 1
             self.cpu_share_s += (cost.hosted.cpu_share_ms or 0.0) / 1000
