@@ -14,10 +14,9 @@ from msgspec.structs import replace
 from agent.batch import schedule
 from agent.batch.attempts import Attempts
 from agent.batch.batch_trace import BatchTrace
-from agent.batch.control.changes import PAUSED, BatchChanges, BatchParts
+from agent.batch.control.batch_control import BatchControl
+from agent.batch.control.changes import PAUSED, BatchParts
 from agent.batch.control.limits import BatchLimits
-from agent.batch.control.requests import BatchRequests
-from agent.batch.control.server import BatchControlServer
 from agent.batch.control.signals import BatchSignals
 from agent.batch.host.candidates import host_order, shared_words
 from agent.batch.journal.errors import FolderError, JournalError
@@ -98,9 +97,8 @@ class Batch:
         self._notice, self._advise = notices.notice, notices.advise
         home = request.run.home or zot_home()
         self._trace = BatchTrace(self.loop, request, home, self._folder.path, version, self._notice)
-        self._runtime_dir = runtime_dir(home)
         self._processes = Processes(
-            self.loop, runtime_folder=self._runtime_dir, version=version, say=self._notice, owns_process=owns_process,
+            self.loop, runtime_folder=runtime_dir(home), version=version, say=self._notice, owns_process=owns_process,
             has_template=has_template, run_program=run_program,
             host_order=host_order(request, home, version, self._trace), log=self._log, on_shared=self._tell_shared,
         )  # fmt: skip
@@ -123,8 +121,7 @@ class Batch:
         self._failure = ""
         """Why the files of the batch cannot be written."""
         self._was_stopping = self._was_full = False
-        self._changes: BatchChanges | None = None
-        self._server: BatchControlServer | None = None
+        self._control = BatchControl(self.loop, runtime_dir(home))
 
     # --- what it does ---------------------------------------------------------------------------------------
 
@@ -173,8 +170,7 @@ class Batch:
                 self.loop.run_until(self._advance_and_look)
                 end = self._end()
             finally:
-                if self._server is not None:
-                    self._server.close()
+                self._control.close()
                 self._attempts.kill("the batch has failed")
                 self._processes.close(self._attempts.stoppables())
                 if self._journal is not None:
@@ -208,7 +204,7 @@ class Batch:
         self._trace.begin()
         self._queue.add(opening.to_run, opening.digests)
         self._tally.begin(spent_in(journal.state, self._request.reserve), opening.done.values())
-        journal.opened(version=self._version, tasks=len(self._tasks), jobs=jobs)
+        journal.opened(version=self._version, tasks=len(self._tasks), jobs=jobs, socket=self._control.socket)
         self._log.info(
             "batch started", version=self._version, tasks=len(self._tasks), done=len(opening.done), jobs=jobs
         )
@@ -221,26 +217,18 @@ class Batch:
         if self._request.deadline is not None:
             self.loop.call_at(self._tally.began + self._request.deadline, _wake)
         self._attempts.begin(journal)
-        self._serve(journal)
-        self._tick()
-
-    def _serve(self, journal: Journal) -> None:
-        """Makes the socket for `zot batch ctl`."""
         parts = BatchParts(
             self._request, {task.id: task for task in self._tasks}, self.controls, self._limits, self._attempts,
             self._queue, self._tally, journal, self._log, self._tell, self._spent,
         )  # fmt: skip
-        self._changes = BatchChanges(parts)
-        requests = BatchRequests(parts, self._changes, self._folder, self._version, self.view)
-        self._server = BatchControlServer(self.loop, self._runtime_dir, requests)
-        if (trouble := self._server.start()) is not None:
-            self._advise(f"{trouble}; zot batch ctl cannot reach this batch")
+        if trouble := self._control.open(parts, self._folder, self._version, self.view):
+            self._advise(trouble)
+        self._tick()
 
     def _end(self) -> records.BatchEnd:
         journal, tally = self._opened(), self._tally
         journal.sync()
-        if self._server is not None:
-            self._server.close()  # all that it has changed is safe and answered
+        self._control.close()  # all that was changed is safe and answered
         reason: StopReason = schedule.stop_reason(self._situation(), was_interrupted=self._attempts.was_interrupted)
         if self._failure:
             reason = "failed"
@@ -301,8 +289,7 @@ class Batch:
         if (self.controls.is_stopping or self._failure) and not self._was_stopping:
             self._was_stopping = True
             self._attempts.stop(self._failure or STOPPED)
-        if self._changes is not None:
-            self._changes.heed_keys()
+        self._control.heed_keys()
         if (is_full := self._is_full() and not self._was_stopping) != self._was_full:
             self._was_full = is_full
             self._attempts.hold_output(held=is_full)

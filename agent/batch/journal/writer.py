@@ -148,9 +148,9 @@ class Journal:
 
     # --- lines --------------------------------------------------------------------------------------------
 
-    def opened(self, *, version: str, tasks: int, jobs: int) -> None:
+    def opened(self, *, version: str, tasks: int, jobs: int, socket: str = "") -> None:
         """This process begins its work."""
-        self.append(Opened, version=version, pid=os.getpid(), tasks=tasks, jobs=jobs)
+        self.append(Opened, version=version, pid=os.getpid(), tasks=tasks, jobs=jobs, socket=socket)
 
     def started(self, task: str, attempt: int, digest: str = "") -> None:
         """An attempt is about to begin: fork in `when_durable`."""
