@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import RunFolder
-from agent.batch.opening.remaining import RedoError
+from agent.batch.opening.backlog import RedoError
 from agent.batch.tasks.check import check_tasks
 from agent.batch.tasks.faults import TasksError
 from agent.batch.tasks.read import read_tasks

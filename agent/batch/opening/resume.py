@@ -12,7 +12,7 @@ from agent.batch.budget import BYTES_PER_TOKEN
 from agent.batch.journal.folder import BatchFile
 from agent.batch.journal.rundir_files import IN_RUNS, rundir_lines
 from agent.batch.log import utc_now
-from agent.batch.opening.remaining import find_remaining
+from agent.batch.opening.backlog import find_backlog
 from agent.batch.opening.settings import FLAGS, flags_of
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.tasks.digest import Digests
@@ -73,9 +73,9 @@ def open_batch(
     state = journal.state
     notices = list(journal.notices)
     digests = Digests(request)
-    remaining = find_remaining(request, tasks, folder, state, digests)
-    known, current, done, redo = remaining.known, remaining.digests, dict(remaining.done), remaining.redo
-    left = remaining.left
+    backlog = find_backlog(request, tasks, folder, state, digests)
+    known, current, done, redo = backlog.known, backlog.digests, dict(backlog.done), backlog.redo
+    left = backlog.left
     to_run = [task for task in left if task.id not in state.sent.tasks]
     if request.command_prefix is not None and request.workspace == "shared" and to_run:
         notices.append(SHARED_INSIDE)
@@ -87,7 +87,7 @@ def open_batch(
     for task in redo:
         journal.reopened(task)
         del done[task]
-    notices += _notices(state, current, [task for task in remaining.changed if task not in redo], list(interrupted))
+    notices += _notices(state, current, [task for task in backlog.changed if task not in redo], list(interrupted))
     if rescored := _with_another_score(request, folder, known, tasks, done):
         notices.append(f"{_tasks(rescored)}: the score command changed, the score stays: zot batch score scores again")
     _write(request, {**known, **{task.id: task for task in tasks}}, folder, digests, version, bases)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FAILED, CHANGED, ALL = "failed", "changed", "all"
 
 
-class Remaining(msgspec.Struct, frozen=True):
+class Backlog(msgspec.Struct, frozen=True):
     known: dict[str, Task]
     """The tasks of earlier starts, by id."""
     digests: dict[str, str]
@@ -40,9 +40,9 @@ class Remaining(msgspec.Struct, frozen=True):
     """The tasks to run, in their order; those included whose results are awaited from message batches."""
 
 
-def find_remaining(
+def find_backlog(
     request: BatchRequest, tasks: Sequence[Task], folder: RunFolder, state: BatchState, digests: Digests
-) -> Remaining:
+) -> Backlog:
     """Raises `FolderError` if the batch must not begin in this folder, and `RedoError`."""
     _check_complete(folder, state)
     if state.sent.tasks and not request.batch_api:
@@ -57,7 +57,7 @@ def find_remaining(
     changed = [task for task in done if (old := state.history(task).digest) and old != current[task]]
     redo = tasks_to_redo(request.redo, done, changed, tasks)
     left = [task for task in tasks if task.id not in done or task.id in redo]
-    return Remaining(known, current, done, changed, redo, left)
+    return Backlog(known, current, done, changed, redo, left)
 
 
 def _check_complete(folder: RunFolder, state: BatchState) -> None:
