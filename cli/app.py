@@ -182,6 +182,7 @@ def report(
         ),
     ] = None,
     prefer: Prefer = None,
+    opens: Annotated[bool, typer.Option("--open", help="Open the page in the browser; without one say why.")] = False,
 ) -> None:
     """Make a page of charts from the figures of a run, or of a batch.
 
@@ -191,7 +192,7 @@ def report(
     For a batch it shows how the tasks have ended and why, what they cost, and how many ran at a time, also while the
     batch runs. The pages of its tasks go into a folder beside it: report-tasks beside report.html.
 
-    Exit status: 0 made, 1 the page cannot be written, 2 RUN cannot be read or usage.
+    Exit status: 0 made, also if no browser opens it; 1 the page cannot be written, 2 RUN cannot be read or usage.
 
     Examples:
         zot -p --stats run.stats "go on"         a run that keeps its figures
@@ -200,12 +201,13 @@ def report(
         zot --json "go on" | zot report - -o -   from a pipe to a pipe
         zot report last                          the newest run, from its trace
         zot report RUNDIR                        makes RUNDIR/report.html, and the pages of the tasks
+        zot report RUNDIR --open                 and opens it in the browser
         zot report RUNDIR --pages 50             with the pages of 50 tasks at most
         zot report part1 part2 -o report.html    of the shards of a batch
     """
     from cli.report.command import make_report
 
-    sys.exit(make_report(run[0], output, pages, more=run[1:], prefer=prefer and prefer.value))
+    sys.exit(make_report(run[0], output, pages, more=run[1:], prefer=prefer and prefer.value, opens=opens))
 
 
 @app.command("help", rich_help_panel=FIRST)

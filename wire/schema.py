@@ -14,6 +14,7 @@ from typing import Any, Union
 import msgspec
 
 from wire import control, events, frames, stats
+from wire.batch import control as batch_control
 from wire.batch import journal_lines, records
 from wire.batch.outcome import Outcome
 from wire.batch.task import Task
@@ -64,6 +65,8 @@ def definitions() -> dict[str, tuple[Any, str]]:
     found["batch.task"] = (Task, "any line of a tasks file of zot batch")
     found["batch.journal"] = (journal_lines.AnyLine, "any line of a batch's journal, without its checksum")
     found["batch.result"] = (Outcome, "any line of zot batch results: how a task ended")
+    found["batch.control.request"] = (batch_control.Request, "any line of zot batch ctl to a running batch")
+    found["batch.control.reply"] = (batch_control.Reply, "any line of a running batch to zot batch ctl")
     found["batch.record"] = (records.AnyRecord, "any record of zot batch --json that is not of a run")
     for command, request in requests.COMMANDS.items():
         kind: Any = responses.Response[request.data]  # type: ignore[name-defined]

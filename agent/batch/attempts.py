@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from agent.batch.journal.writer import Journal
     from agent.batch.log import BatchLog
     from agent.batch.pool.processes import Processes
+    from agent.batch.pool.run_facts import RunFacts
     from agent.batch.pool.run_order import Orders
-    from agent.batch.request import BatchRequest, RunView
+    from agent.batch.request import BatchRequest, MessageBatchView, RunView
     from supervisor.loop.loop import Loop
+    from supervisor.process.teardown import Stoppable
     from wire.batch import link
     from wire.batch.task import Task
 
@@ -55,7 +57,8 @@ class Active:
         self.digest = digest
         self.run: RunProcess | None = None
         self.is_to_go_on = False
-        """Whether the next attempt follows at once although this one counts as interrupted: nothing has run."""
+        """Whether the next attempt follows although this one counts as interrupted: nothing has run, or a user has
+        called it off."""
 
 
 class Attempts:
@@ -82,7 +85,7 @@ class Attempts:
         advise: Callable[[str], None],
     ) -> None:
         self.models = ModelPool(
-            loop, processes.start_worker, jobs=jobs,
+            loop, processes.start_worker, jobs=jobs, warm_cache=request.warm_cache,
             on_line=self._worker_said, on_paused=self._on_paused, on_resumed=self._on_resumed, on_free=self._on_free,
             on_lost=self._on_lost,
         )  # fmt: skip
@@ -131,6 +134,35 @@ class Attempts:
         """The runs whose end is not recorded yet."""
         return [active.run for active in self._active.values() if active.run is not None]
 
+    def find(self, task: str) -> Active | None:
+        """The attempt of this task that is under way; None if there is none."""
+        return self._active.get(task)
+
+    def set_jobs(self, jobs: int) -> None:
+        """From now on at most `jobs` runs at the same time; more that run already go on."""
+        self.models.set_jobs(jobs)
+
+    def set_max_cost(self, usd: float) -> None:
+        """Replaces `--max-cost-usd`."""
+        self._request = replace(self._request, max_cost_usd=usd)
+
+    def facts(self) -> list[RunFacts]:
+        """Of the runs whose end is not recorded yet."""
+        return [run.facts for run in self.runs]
+
+    @property
+    def has_room(self) -> bool:
+        """Whether an attempt may be started now, as far as it is not the number of jobs that says so."""
+        return True
+
+    def sent(self) -> tuple[MessageBatchView, ...]:
+        """The message batches under way."""
+        return ()
+
+    def stoppables(self) -> Sequence[Stoppable]:
+        """The processes to stop at the end."""
+        return self.models.stoppables()
+
     def views(self) -> list[RunView]:
         return [run.view() for run in self.runs if run.life is not RunLife.OVER]
 
@@ -152,7 +184,7 @@ class Attempts:
         journal.when_durable(partial(self._launch, active))
 
     def _launch(self, active: Active) -> None:
-        if self._is_stopping:
+        if self._is_stopping or active.is_to_go_on:
             self._finish(active, _not_begun(active))
             return
         order = self._orders.order(active.task, active.attempt, active.digest)
@@ -316,6 +348,15 @@ class Attempts:
         for run in self.runs:
             run.abort(TaskStatus.INTERRUPTED, reason)
 
+    def call_off(self, reason: str, task: str = "") -> None:
+        """Tells the run of this task to end, or all runs if it is empty. They count as interrupted, and the next
+        attempts of their tasks follow. A run that is just ending keeps its end."""
+        for active in self._active.values():
+            if not task or active.task.id == task:
+                active.is_to_go_on = True
+                if active.run is not None:
+                    active.run.abort(TaskStatus.INTERRUPTED, reason)
+
     def stop_paused(self, longer_s: float, reason: str) -> None:
         """Tells the runs to end that have waited for a rate limit for `longer_s` seconds or more, and still wait."""
         for run in self.runs:
@@ -340,4 +381,5 @@ def _not_begun(active: Active) -> Outcome:
     return Outcome(
         id=active.task.id, attempt=active.attempt, status=TaskStatus.INTERRUPTED, reason=NOT_BEGUN, cost_usd=0.0,
         started=now, ended=now, digest=active.digest, meta=active.task.meta,
+        repeat=active.task.repeat or 0,
     )  # fmt: skip

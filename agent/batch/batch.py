@@ -5,36 +5,42 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from agent.batch import schedule
 from agent.batch.attempts import Attempts
 from agent.batch.batch_trace import BatchTrace
-from agent.batch.budget import LimitStop, reached_limit
+from agent.batch.control.batch_control import BatchControl
+from agent.batch.control.changes import PAUSED, BatchParts
+from agent.batch.control.limits import BatchLimits
+from agent.batch.control.signals import BatchSignals
 from agent.batch.host.candidates import host_order, shared_words
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.folder import RunFolder
-from agent.batch.journal.shards import write_results
 from agent.batch.journal.writer import Journal
 from agent.batch.log import BatchLog, BatchNotices, utc_now
+from agent.batch.opening.folder_end import close_folder
 from agent.batch.opening.resume import Opening, open_batch, writers_of_one_folder
-from agent.batch.pool.jobs import DESCRIPTORS, available_memory, cores, default_jobs, jobs_within
 from agent.batch.pool.processes import Processes
 from agent.batch.pool.run_order import Orders
 from agent.batch.request import BatchControls
 from agent.batch.reserve import Spent
 from agent.batch.tally import Tally, batch_end, spent_in
 from agent.batch.task_queue import TaskQueue
-from agent.batch.workspace.leavings import remove_leavings
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
 from supervisor.loop.loop import Loop, stop_signals
+from supervisor.loop.steps import Steps
 from supervisor.process import fd_limit
 from wire.batch import records
 from wire.batch.outcome import Outcome, TaskStatus
 
 if TYPE_CHECKING:
-    import signal
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
@@ -47,7 +53,6 @@ TICK_S = 1.0
 LONG_PAUSE_S = 60.0
 """Seconds that a run may wait for a rate limit once `--deadline` is over: a limit may last for ever."""
 WAITED = f"--deadline is over, and it has waited for a rate limit for {LONG_PAUSE_S:.0f} s"
-PAUSED = "paused by the user"
 STOPPED = "the batch was stopped"
 
 
@@ -99,12 +104,14 @@ class Batch:
             has_template=has_template, run_program=run_program,
             host_order=host_order(request, home, version, self._trace), log=self._log, on_shared=self._tell_shared,
         )  # fmt: skip
-        self._wanted = request.jobs or default_jobs(cores(), available_memory(), request.run_memory)
-        fd_limit.provide(self._wanted * DESCRIPTORS // fd_limit.OF_WORKER)
-        self.jobs = jobs_within(self._wanted, fd_limit.soft_limit())
-        """Runs at the same time."""
-        self._attempts = Attempts(
-            self.loop, request, folder=request.folder, jobs=self.jobs, processes=self._processes,
+        self._limits = BatchLimits(request, say=say, log=self._log)
+        make: Callable[..., Attempts] = Attempts
+        if request.batch_api:
+            from agent.batch.message_batches.attempts import MessageBatchAttempts  # other batches do not import it
+
+            make = partial(MessageBatchAttempts, tasks=self._tasks, version=version)
+        self._attempts = make(
+            self.loop, request, folder=request.folder, jobs=self._limits.jobs, processes=self._processes,
             orders=Orders(request, self._folder, version, self._processes, self._trace), log=self._log,
             tell=self._tell, on_event=on_event, on_over=self._on_over, on_failure=self._fail,
             on_no_room=self._on_no_room, notice=self._notice, advise=self._advise,
@@ -112,11 +119,11 @@ class Batch:
         self._tally = Tally(self.loop.clock())
         self._journal: Journal | None = None
         self._queue = TaskQueue(self.loop)
-        self._limit: LimitStop | None = None
-        self._halt = schedule.Halt.NONE
+        self._signals = BatchSignals(self.controls, self._attempts, say=say, log=self._log)
         self._failure = ""
         """Why the files of the batch cannot be written."""
-        self._was_stopping = self._was_paused = self._was_full = False
+        self._was_stopping = self._was_full = False
+        self._control = BatchControl(self.loop, runtime_dir(home))
 
     # --- what it does ---------------------------------------------------------------------------------------
 
@@ -126,31 +133,32 @@ class Batch:
         return self._processes.token
 
     def view(self) -> BatchView:
-        return self._tally.view(
+        view = self._tally.view(
             self.loop.clock(),
             tasks=len(self._tasks),
-            waiting=self._queue.new,
+            waiting=self._queue.left,
             runs=self._attempts.views(),
-            jobs=self.jobs,
+            jobs=self._limits.jobs,
             controls=self.controls,
-            is_draining=self.controls.is_draining or self.controls.is_stopping or self._limit is not None,
+            is_draining=self.controls.is_draining or self.controls.is_stopping or self._limits.stop is not None,
             spent=self._spent(),
             why_paused=PAUSED if self.controls.is_paused else self._attempts.models.why_paused(),
             memory_bytes=self._attempts.memory_bytes(),
             rate_limited=self._attempts.models.rate_limited,
         )
+        return replace(view, sent=self._attempts.sent())
 
     def _spent(self) -> Spent:
         if self._journal is None:
             return Spent()
-        return spent_in(self._journal.state, self._request.reserve, (run.facts for run in self._attempts.runs))
+        return spent_in(self._journal.state, self._request.reserve, self._attempts.facts())
 
     # --- from the beginning to the end ------------------------------------------------------------------------
 
     def run(self) -> records.BatchEnd:
         """Runs the batch until nothing is left to do or it is stopped. By then all results are on disk, and every
         process that it has started has ended. Raises `BatchError` if it cannot begin, and `RedoError`."""
-        with self.loop.signals(stop_signals(), self._on_signal):
+        with self.loop.signals(stop_signals(), self._signals.take):
             try:
                 opening = self._open()
             except (JournalError, FolderError) as error:
@@ -159,13 +167,14 @@ class Batch:
                 where = error.filename or self._folder.path
                 raise BatchError(f"{where}: cannot be written: {error.strerror or error}") from None
             try:
-                self._processes.open(is_needed=bool(opening.to_run))
+                self._processes.open(is_needed=bool(opening.to_run) and not self._request.batch_api)
                 self._begin(opening)
                 self.loop.run_until(self._advance_and_look)
                 end = self._end()
             finally:
+                self._control.close()
                 self._attempts.kill("the batch has failed")
-                self._processes.close(self._attempts.models.stoppables())
+                self._processes.close(self._attempts.stoppables())
                 if self._journal is not None:
                     self._journal.close()
                 self._log.close()
@@ -188,55 +197,64 @@ class Batch:
         journal = self._opened()
         for line in opening.notices:
             self._notice(line)
-        if self.jobs < self._wanted:
-            self._notice(f"{self._wanted} jobs need more open files: {self.jobs} at the same time; {fd_limit.advice()}")
-        is_shared = self.jobs > 1 and self._request.workspace == "shared"
+        self._comparison = Steps(self.loop, map(self._tell_changed, opening.compared))
+        jobs, wanted = self._limits.jobs, self._limits.wanted
+        if jobs < wanted:
+            self._notice(f"{wanted} jobs need more open files: {jobs} at the same time; {fd_limit.advice()}")
+        is_shared = jobs > 1 and self._request.workspace == "shared"
         if is_shared and (line := writers_of_one_folder(opening.to_run, self._request.run)):
             self._advise(line)
         self._trace.begin()
         self._queue.add(opening.to_run, opening.digests)
         self._tally.begin(spent_in(journal.state, self._request.reserve), opening.done.values())
-        journal.opened(version=self._version, tasks=len(self._tasks), jobs=self.jobs)
+        journal.opened(version=self._version, tasks=len(self._tasks), jobs=jobs, socket=self._control.socket)
         self._log.info(
-            "batch started", version=self._version, tasks=len(self._tasks), done=len(opening.done), jobs=self.jobs
+            "batch started", version=self._version, tasks=len(self._tasks), done=len(opening.done), jobs=jobs
         )
         self._tell(
             records.BatchStart(
                 zot_version=self._version, folder=str(self._folder.path), tasks=len(self._tasks),
-                done=len(opening.done), again=opening.again, jobs=self.jobs, time=utc_now(),
+                done=len(opening.done), again=opening.again, jobs=jobs, time=utc_now(),
             )
         )  # fmt: skip
         if self._request.deadline is not None:
             self.loop.call_at(self._tally.began + self._request.deadline, _wake)
         self._attempts.begin(journal)
+        parts = BatchParts(
+            self._request, {task.id: task for task in self._tasks}, self.controls, self._limits, self._attempts,
+            self._queue, self._tally, journal, self._log, self._tell, self._spent,
+        )  # fmt: skip
+        if trouble := self._control.open(parts, self._folder, self._version, self.view):
+            self._advise(trouble)
+        if not gc.isenabled():  # the caller has read many tasks
+            gc.freeze()  # a search of all of them for garbage would hold the loop
+            gc.enable()
         self._tick()
+
+    def _tell_changed(self, line: str) -> None:
+        if line:
+            self._notice(line)
 
     def _end(self) -> records.BatchEnd:
         journal, tally = self._opened(), self._tally
+        self.loop.run_until(self._comparison.are_done)
         journal.sync()
+        self._control.close()  # all that was changed is safe and answered
         reason: StopReason = schedule.stop_reason(self._situation(), was_interrupted=self._attempts.was_interrupted)
         if self._failure:
             reason = "failed"
-        limit = self._limit.limit if self._limit is not None and reason == self._limit.reason else ""
+        limit = self._limits.flag_of(reason)
         end = batch_end(
             reason,
-            self._halt,
+            self._signals.halt,
             tally,
             tasks=len(self._tasks),
-            results=(journal.state.history(task.id).status for task in self._tasks),
+            results=journal.state.statuses_of(task.id for task in self._tasks),
             spent=spent_in(journal.state, self._request.reserve),
             limit=limit,
-            duration_s=self.loop.clock() - tally.began,
+            duration_s=self._elapsed_s(),
         )
-        if self._request.workspace != "shared" and (left := remove_leavings(self._folder)):
-            self._say(f"zot batch: the copies to compare with, or worktrees, cannot be removed: {left}")
-        if reason != "failed":
-            journal.closed(reason, limit)
-            journal.sync()
-            try:
-                write_results(self._folder, journal.state)
-            except (OSError, JournalError, FolderError) as error:
-                self._say(f"zot batch: {self._folder.results_file} cannot be written ({error}); the journal has all")
+        close_folder(self.loop, self._request, self._folder, journal, reason, limit, self._say)
         self._log.info("batch ended", reason=reason, exit_code=end.exit_code, statuses=end.statuses)
         return end
 
@@ -255,15 +273,18 @@ class Batch:
     def _situation(self) -> schedule.Situation:
         controls = self.controls
         return schedule.Situation(
-            jobs=self.jobs,
+            jobs=sys.maxsize if self._request.batch_api else self._limits.jobs,
             busy=self._attempts.count,
             retries=self._queue.due,
             waiting=self._queue.new,
             later=self._queue.later,
-            is_paused=controls.is_paused or self._is_full() or self._processes.is_host_awaited,
+            is_paused=controls.is_paused
+            or self._is_full()
+            or self._processes.is_host_awaited
+            or not self._attempts.has_room,
             is_draining=controls.is_draining,
             is_stopping=controls.is_stopping or bool(self._failure),
-            limit=None if self._limit is None else self._limit.reason,
+            limit=None if self._limits.stop is None else self._limits.stop.reason,
         )
 
     def _advance_and_look(self) -> bool:
@@ -279,8 +300,7 @@ class Batch:
         if (self.controls.is_stopping or self._failure) and not self._was_stopping:
             self._was_stopping = True
             self._attempts.stop(self._failure or STOPPED)
-        if self.controls.is_paused != self._was_paused:
-            self._pause_or_resume()
+        self._control.heed_keys()
         if (is_full := self._is_full() and not self._was_stopping) != self._was_full:
             self._was_full = is_full
             self._attempts.hold_output(held=is_full)
@@ -289,34 +309,24 @@ class Batch:
                 continue  # nothing more is started: the next step is another one
             self._attempts.start(*self._queue.take(step))
 
-    def _pause_or_resume(self) -> None:
-        self._was_paused = self.controls.is_paused
-        self._log.info("paused by the user" if self._was_paused else "resumed by the user")
-        if self._was_paused:
-            self._attempts.models.pause(PAUSED)
-        else:
-            self._attempts.models.resume()
-
     def _is_used_up(self) -> bool:
-        """Whether a limit of the batch forbids the next start. Says so once."""
-        elapsed = self.loop.clock() - self._tally.began
-        self._limit = reached_limit(self._request, self._spent(), self._tally.failures, elapsed)
-        if self._limit is None:
-            return False
-        left = self._queue.left
-        not_started = "1 task is not started" if left == 1 else f"{left} tasks are not started"
-        self._say(f"zot batch: {self._limit.words}: {not_started}; running ones end")
-        self._log.warning("limit", reason=self._limit.reason, message=self._limit.words, not_started=left)
-        return True
+        """Whether a limit of the batch forbids the next start."""
+        return self._limits.forbid_start(
+            self._spent(), failures=self._tally.failures, elapsed_s=self._elapsed_s(), left=self._queue.left
+        )
+
+    def _elapsed_s(self) -> float:
+        return self.loop.clock() - self._tally.began
 
     # --- what has ended -----------------------------------------------------------------------------------------
 
     def _on_over(self, active: Active, outcome: Outcome, final: bool) -> None:
         if final:
-            self._tally.task_ended(outcome.status)
-        elif active.is_to_go_on:
-            self._queue.put_back(active.task)
-        elif outcome.status is not TaskStatus.INTERRUPTED:
+            self._tally.task_ended(active.task.id, outcome.status)
+        elif outcome.status is TaskStatus.INTERRUPTED:
+            if active.is_to_go_on:
+                self._queue.put_back(active.task)
+        else:
             self._tally.retried += 1
             self._queue.put_back_after(active.task, outcome, self._opened().state.history(active.task.id).failed)
 
@@ -329,29 +339,13 @@ class Batch:
 
     def _heed_deadline(self) -> None:
         """Once the deadline is over, says so even if no task could start now, and stops runs that have waited long."""
-        limit = self._request.deadline
-        if limit is None or self.loop.clock() < self._tally.began + limit or self.controls.is_paused:
+        if not self._limits.is_late(self._elapsed_s()) or self.controls.is_paused:
             return
-        if self._limit is None:
+        if self._limits.stop is None:
             self._is_used_up()
         self._attempts.stop_paused(LONG_PAUSE_S, WAITED)
 
     # --- the end ----------------------------------------------------------------------------------------------
-
-    def _on_signal(self, number: signal.Signals) -> None:
-        self._halt = halt = schedule.after_signal(self._halt, number)
-        running = self._attempts.count
-        self._log.warning("signal", signal=number.name, next=halt.name.lower())
-        if halt is schedule.Halt.DRAIN:
-            if running:
-                self._say(f"zot batch: {number.name}: no new tasks start; {running} end first. Once more stops them")
-            self.controls.is_draining = True
-        elif halt is schedule.Halt.STOP:
-            are = "task is" if running == 1 else "tasks are"
-            self._say(f"zot batch: {number.name}: {running} running {are} stopped. Once more kills them")
-            self.controls.is_stopping = True
-        else:
-            self._attempts.kill("the batch was killed")
 
     def _on_journal_failure(self, reason: str) -> None:
         self._fail(reason)

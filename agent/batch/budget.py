@@ -52,15 +52,20 @@ def reached_limit(request: BatchRequest, spent: Spent, failures: int, elapsed_s:
     return None
 
 
-def lost_request(model: str, read: Usage | int, max_tokens: int, received: int = 0) -> Lost:
+def lost_request(
+    model: str, read: Usage | int, max_tokens: int, received: int = 0, *, is_for_an_hour: bool = False
+) -> Lost:
     """One request of unknown cost. `read` has its tokens as the server has counted them, or their number as estimated:
     then each may be written to the provider's cache, which costs most. `received` are the tokens of its reply that have
-    arrived. Without known prices it counts as 0."""
+    arrived. `is_for_an_hour`: its writes to the cache are kept for an hour. Without known prices it counts as 0."""
     info = catalogue.find(model)
     if isinstance(read, Usage):
         kinds = [{"input": read.input, "cache_read": read.cache_read, "cache_write": read.cache_write}]
     else:
         kinds = [{"input": read}, {"cache_write": read}]
+
+    if is_for_an_hour:
+        kinds = [{**counts, "cache_write_1h": counts.get("cache_write", 0)} for counts in kinds]
 
     def most(output: int) -> float:
         costs = [catalogue.cost_usd(info, {**counts, "output": output}) for counts in kinds]

@@ -99,4 +99,13 @@ def _with_time(_logger: Any, _method: str, event: Any) -> Any:
 
 def utc_now() -> str:
     """The time as a batch writes it: RFC 3339, in UTC, with milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return _text(datetime.now(UTC))
+
+
+def utc_text(seconds: float) -> str:
+    """A time in seconds since 1970, as a batch writes it."""
+    return _text(datetime.fromtimestamp(seconds, UTC))
+
+
+def _text(time: datetime) -> str:
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -70,6 +70,7 @@ class RunState(Enum):
     RUNNING = "running"
     PAUSED = "paused"
     CHECK = "check"
+    SCORE = "score"
     STOPPING = "stopping"
 
 
@@ -86,6 +87,21 @@ class RunView(msgspec.Struct, frozen=True):
     cost_usd: float | None
     memory_bytes: int
     why_paused: str = ""
+
+
+class MessageBatchView(msgspec.Struct, frozen=True):
+    """One message batch (`--batch-api`) whose results are not all recorded."""
+
+    id: str
+    """The provider's; empty while it has none that is known."""
+    state: str
+    """planned, doubtful, in_progress, canceling or ended."""
+    tasks: int
+    """Tasks without a result."""
+    expires: float = 0.0
+    """When the provider ends it, in seconds since 1970; 0 if unknown."""
+    trouble: str = ""
+    """Why the last call to the provider has failed; empty if it has not."""
 
 
 class BatchView(msgspec.Struct, frozen=True):
@@ -118,6 +134,7 @@ class BatchView(msgspec.Struct, frozen=True):
     memory_bytes: int
     """Memory of all runs, the template and the model workers, in bytes."""
     rate_limited: int
+    sent: tuple[MessageBatchView, ...] = ()
 
 
 class BatchControls(msgspec.Struct):

@@ -42,35 +42,35 @@ def reserve_usd(lost: Lost, cap: int | None) -> float:
     return lost.input_usd + lost.output_usd * tokens / lost.max_tokens
 
 
-class Reserve:
+class Reserve(msgspec.Struct):
     """The lost requests of all attempts, and the largest answer, which decides how much they count."""
 
-    def __init__(self) -> None:
-        self._lost: list[Lost] = []
-        self._answers = self._largest = 0
-        self._cap: int | None = None
-        """The cap for which `_sum` is the reserve of the first `_summed` of `_lost`."""
-        self._sum = 0.0
-        self._summed = 0
+    lost: list[Lost] = []
+    answers: int = 0
+    largest: int = 0
+    cap: int | None = None
+    """The cap for which `sum` is the reserve of the first `summed` of `lost`."""
+    sum: float = 0.0
+    summed: int = 0
 
     def add(self, outcome: Outcome | OutcomeGlance) -> None:
         """One attempt more. A journal of an earlier version tells only the most that its lost requests have cost."""
-        self._answers += outcome.answers
-        self._largest = max(self._largest, outcome.largest_answer)
+        self.answers += outcome.answers
+        self.largest = max(self.largest, outcome.largest_answer)
         if outcome.cost_usd is None and (outcome.lost or outcome.reserved_usd):
-            self._lost.append(outcome.lost or Lost(input_usd=outcome.reserved_usd))
+            self.lost.append(outcome.lost or Lost(input_usd=outcome.reserved_usd))
 
     def usd(self, rule: Rule, more: Lost = NOTHING) -> float:
         """US dollars; `more` are lost requests of runs that have not ended."""
         if rule == "none":
             return 0.0
-        cap = None if rule == "worst" or self._answers < KNOWN else TIMES * self._largest
-        if cap != self._cap:
-            self._cap, self._sum, self._summed = cap, 0.0, 0
-        for lost in self._lost[self._summed :]:  # this is asked before each start: only new ones are added
-            self._sum += reserve_usd(lost, cap)
-        self._summed = len(self._lost)
-        return round(self._sum + reserve_usd(more, cap), 6)
+        cap = None if rule == "worst" or self.answers < KNOWN else TIMES * self.largest
+        if cap != self.cap:
+            self.cap, self.sum, self.summed = cap, 0.0, 0
+        for lost in self.lost[self.summed :]:  # this is asked before each start: only new ones are added
+            self.sum += reserve_usd(lost, cap)
+        self.summed = len(self.lost)
+        return round(self.sum + reserve_usd(more, cap), 6)
 
 
 class Spent(msgspec.Struct, frozen=True):

@@ -25,8 +25,8 @@ class TaskQueue:
         self._digests: dict[str, str] = {}
         self._new: deque[Task] = deque()
         self._due: deque[Task] = deque()
-        self.later = 0
-        """Tasks whose next attempt may not begin yet."""
+        self._later: dict[str, float] = {}
+        """When the next attempt of a task may begin, on the loop's clock, by the ids of those that may not yet."""
 
     def add(self, tasks: Iterable[Task], digests: dict[str, str]) -> None:
         """Adds new tasks at the end, with the digest of each."""
@@ -42,6 +42,11 @@ class TaskQueue:
     def due(self) -> int:
         """Tasks whose next attempt may begin."""
         return len(self._due)
+
+    @property
+    def later(self) -> int:
+        """Tasks whose next attempt may not begin yet."""
+        return len(self._later)
 
     @property
     def left(self) -> int:
@@ -61,11 +66,20 @@ class TaskQueue:
         """Its next attempt follows after the time that its failures tell; `failed` counts them."""
         chance = random()  # noqa: S311  nothing secret depends on it
         if wait := schedule.wait_s(outcome.error_kind, failed, chance):
-            self.later += 1
+            self._later[task.id] = self._loop.clock() + wait
             self._loop.call_later(wait, partial(self._come, task))
         else:
             self.put_back(task)
 
     def _come(self, task: Task) -> None:
-        self.later -= 1
+        del self._later[task.id]
         self.put_back(task)
+
+    def before(self, task: str) -> int | None:
+        """The number of tasks that start before this one; None if it does not wait here, or may not start yet."""
+        ids = (each.id for each in (*self._due, *self._new))
+        return next((number for number, each in enumerate(ids) if each == task), None)
+
+    def wait_of(self, task: str) -> float | None:
+        """Seconds until the next attempt of this task may begin; None if none of it waits for its time."""
+        return None if (at := self._later.get(task)) is None else max(0.0, at - self._loop.clock())

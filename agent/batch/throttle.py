@@ -111,6 +111,10 @@ class Throttle:
     def open_requests(self) -> int:
         return len(self._open)
 
+    def set_most(self, most: int) -> None:
+        """From now on at most `most` requests are open at the same time."""
+        self._aimd.set_most(most)
+
     def estimate(self, size: int) -> Estimate:
         """The estimate for a request of `size` bytes."""
         return Estimate(size * self._tokens_per_byte, self._output_tokens)
@@ -234,6 +238,11 @@ class Aimd:
         self._limit = min(float(FIRST), self._most)
         self._is_starting = True
         self._no_cut_until = 0.0
+
+    def set_most(self, most: int) -> None:
+        """A limit that was above falls to `most`; one below grows as before."""
+        self._most = float(max(1, most))
+        self._limit = min(self._limit, self._most)
 
     @property
     def limit(self) -> int:

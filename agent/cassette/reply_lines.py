@@ -21,6 +21,8 @@ class Counts(msgspec.Struct):
     cache_write: Tokens = 0
     reasoning: Tokens | None = None
     """The part of `output` that was thinking; None if the provider does not count it."""
+    cache_write_1h: Tokens = 0
+    """The part of `cache_write` that is kept for an hour, which costs more."""
 
 
 class TextBlock(msgspec.Struct, tag="text"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import binascii
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import orjson
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
     from wire.reasoning_levels import Reasoning
 
+    CacheTtl = Literal["5m", "1h"]
+
 Json = dict[str, Any]
 
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 HEADER_CHARACTERS = 1 << 18
 """The part of an image's base64 that is searched for its size in pixels. A JPEG may have a preview before it."""
-_CACHE: Json = {"type": "ephemeral"}
 
 
 class ToolSpec(msgspec.Struct, frozen=True):
@@ -45,25 +46,27 @@ def build_params(
     tools: Sequence[ToolSpec],
     max_tokens: int,
     reasoning: Reasoning | None,
+    cache_ttl: CacheTtl | None = None,
 ) -> Json:
     """The keyword arguments for `client.messages.create`, without `stream`.
 
-    Tools are sorted by name, and the system prompt, the last tool and the last block of the last user-role message
+    Tools are sorted by name, and the system prompt, the last tool and the ends of this and of the previous request
     carry a cache marker, so each request starts with the cached part of the request before. `system_end` is a block of
     its own after the marker of `system`, so that other runs can share the cache of all before it. Empty texts, messages
     without other content, and thinking without a signature (its reply broke off) are left out: the API would refuse
     them. `max_tokens` grows if a thinking budget would leave no room for an answer. Without `reasoning` the model's own
-    default holds.
+    default holds. `cache_ttl`: how long the provider keeps what the markers end; None: 5 minutes.
     """
+    mark: Json = {"cache_control": {"type": "ephemeral", **({"ttl": "1h"} if cache_ttl == "1h" else {})}}
     side = CROWD_SIDE if _count_images(messages) > CROWD else SIDE_LIMIT
-    params: Json = {"model": model, "max_tokens": max_tokens, "messages": _messages(messages, side)}
+    params: Json = {"model": model, "max_tokens": max_tokens, "messages": _messages(messages, side, mark)}
     if system:
-        params["system"] = [{"type": "text", "text": system, "cache_control": dict(_CACHE)}]
+        params["system"] = [{"type": "text", "text": system, **mark}]
         if system_end:
             params["system"].append({"type": "text", "text": system_end})
     if tools:
         params["tools"] = [_tool(tool) for tool in sorted(tools, key=lambda tool: tool.name)]
-        params["tools"][-1]["cache_control"] = dict(_CACHE)
+        params["tools"][-1] |= mark
     if reasoning is not None:
         params.update(thinking_levels.request_fields(model, reasoning, max_tokens))
     return params
@@ -95,17 +98,25 @@ def _count_images(messages: Sequence[Message]) -> int:
     return count
 
 
-def _messages(messages: Sequence[Message], side: int) -> list[Json]:
+def _messages(messages: Sequence[Message], side: int, mark: Json) -> list[Json]:
     params: list[Json] = []
     for message in messages:
         content = [param for block in message.content if (param := _block_param(block, side)) is not None]
         if content:
             role = "assistant" if message.role == "assistant" else "user"
             params.append({"role": role, "content": content})
-    last_user = next((message for message in reversed(params) if message["role"] == "user"), None)
-    if last_user is not None:
-        last_user["content"][-1]["cache_control"] = dict(_CACHE)
+    for end in _ends(params):
+        end["content"][-1] |= mark
     return params
+
+
+def _ends(params: Sequence[Json]) -> list[Json]:
+    """The last user-role message, and the one with which the request before ended. The latter needs a marker, too: from
+    a marker the provider looks back over 20 blocks only, and a turn with many tool calls adds more."""
+    users = [at for at, message in enumerate(params) if message["role"] == "user"]
+    reply = max((at for at, message in enumerate(params) if message["role"] == "assistant"), default=0)
+    before = [at for at in users if at < reply]
+    return [params[at] for at in {*users[-1:], *before[-1:]}]
 
 
 def _block_param(block: Block, side: int) -> Json | None:

@@ -61,7 +61,7 @@ def worker_environment(provider: str) -> dict[str, str]:
     return child_environment(*((CUSTOM_HEADERS,) if provider == ANTHROPIC.name else ()))
 
 
-def program_starter(loop: Loop) -> StartWorker:
+def program_starter(loop: Loop, program: Path = WORKER) -> StartWorker:
     """Starts workers as programs of their own."""
 
     def start(
@@ -74,7 +74,7 @@ def program_starter(loop: Loop) -> StartWorker:
     ) -> Child:
         return Child(
             loop,
-            [sys.executable, "-P", str(WORKER)],
+            [sys.executable, "-P", str(program)],
             cwd="/",
             env=worker_environment(provider),
             on_stdout=on_stdout,
@@ -99,8 +99,11 @@ class ModelWorker:
         on_line: Callable[[Line, bytes | bytearray], None],
         on_fault: Callable[[str], None],
         on_end: Callable[[str], None],
+        problem_of: Callable[[Any], str | None] = problem_of_worker_line,
     ) -> None:
+        """`problem_of` says what is wrong with a line; None if nothing is."""
         self._loop = loop
+        self._problem_of = problem_of
         self._on_line = on_line
         self._on_fault = on_fault
         self._on_end = on_end
@@ -169,7 +172,7 @@ class ModelWorker:
             except orjson.JSONDecodeError as error:
                 self._on_fault(f"a line from the model worker is not JSON: {error}")
                 continue
-            if problem := problem_of_worker_line(message):
+            if problem := self._problem_of(message):
                 self._on_fault(f"a line from the model worker is not valid: {problem}")
             elif message["type"] == "ready":
                 self.is_ready = True

@@ -17,10 +17,12 @@ NOTHING = Totals(0, 0, 0, 0, 0.0)
 
 
 def totals(model: str, usage: Mapping[str, int], *, is_partial: bool = False) -> Totals:
-    """The tokens and the dollars of one request; `is_partial` says that its reply broke off. Reasoning is a part of the
-    output: more of it than of that is no count."""
+    """The tokens and the dollars of one request. `usage` has the counts of `catalogue.cost_usd`, and `reasoning`;
+    `is_partial` says that its reply broke off. Reasoning is a part of the output: more of it than of that is no
+    count."""
     counts = {name: usage.get(name, 0) for name in ("input", "output", "cache_read", "cache_write")}
-    cost = catalogue.cost_usd(catalogue.find(model), counts)
+    hour = usage.get("cache_write_1h", 0)
+    cost = catalogue.cost_usd(catalogue.find(model), {**counts, "cache_write_1h": hour})
     reasoning = usage.get("reasoning")
     return Totals(
         **counts,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from benchmarks.batch.cache import cache
 from benchmarks.batch.journal import journal, resume
 from benchmarks.batch.limits import limits
 from benchmarks.batch.memory import memory
@@ -21,6 +22,7 @@ PARTS = {
     "journal": journal,
     "resume": resume,
     "limits": limits,
+    "cache": cache,
 }
 
 

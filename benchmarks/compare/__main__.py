@@ -1,4 +1,4 @@
-"""This checkout and another one by turns: verdict, tool call, start, first request and a run of a batch.
+"""This checkout and another one by turns: verdict, tool call, start, first request, a run of a batch, its cached input.
 
 Both are measured with this Python and its packages, on one core, and every turn starts new processes. A ratio is the
 median over the turns of this one's figure divided by the other's in the same turn, with its 95 % interval.
@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from benchmarks.batch.cache import QUICK_TASKS, TASKS, add_row, cache_table, cached_batch
 from benchmarks.batch.place import Api, Place
 from benchmarks.compare.calls import COUNTER, Calls
 from benchmarks.interval import of_median
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     Measure = Callable[[Path], dict[str, float]]
     """Takes a checkout, and returns its figures by name."""
 
-PARTS = ("calls", "start", "batch")
+PARTS = ("calls", "start", "batch", "cache")
 TURNS, QUICK_TURNS = 30, 1
 RUNS, QUICK_RUNS = 100, 4
 """Runs of the batch of one turn."""
@@ -63,6 +64,21 @@ def batch_run(shop: Workshop, api: Api, trees: list[Path], *, quick: bool) -> Me
         return {"a run of a batch, ms": 1e3 / used.rate, "a run of a batch, CPU ms": used.cpu_s * 1e3}
 
     return measure
+
+
+def cached_input(report: Report, shop: Workshop, trees: list[Path], *, quick: bool) -> None:
+    """Once each: figures that are counted, not measured. The other checkout may know no flags of the cache."""
+    tasks = QUICK_TASKS if quick else TASKS
+    for in_tools in (False, True):
+        table = cache_table(tasks, in_tools=in_tools)
+        for name, tree in zip(("other", "this"), trees, strict=True):
+            report.progress(f"the provider's cache, {name}")
+            (folder := shop.folder / f"cache-{name}-{in_tools}").mkdir()
+            place = Place(folder, quick=quick, checkout=tree)
+            add_row(table, name, cached_batch(place, tasks, in_tools=in_tools))
+        pairs = zip(*(row[1:] for row in table.rows), strict=True)
+        table.add("this / other", *(mine / peer if peer else None for peer, mine in pairs))
+        report.show(table)
 
 
 def by_turns(report: Report, title: str, measure: Measure, trees: list[Path], turns: int, *, warm: bool) -> None:
@@ -107,6 +123,8 @@ def main(argv: list[str] | None = None) -> None:
             with Api() as api:
                 measure = batch_run(shop, api, trees, quick=quick)
                 by_turns(report, "batch, by turns", measure, trees, turns, warm=not quick)
+        if "cache" in parts:
+            cached_input(report, shop, trees, quick=quick)
     report.finish()
 
 

@@ -1,5 +1,6 @@
 """`zot batch`: runs the tasks of a file, and shows their results. `command` has the flags; `folder` has
-the commands about the folder of a batch, and `output` the display of a running batch.
+the commands about the folder of a batch, `evaluation` the figures of repeated and compared batches, and `output` the
+display of a running batch.
 
 Only `zot batch` imports the modules, when it runs or shows its help.
 """
@@ -35,9 +36,12 @@ Examples:
     zot batch tasks.jsonl -o runs --max-cost-usd 20 --deadline 2h    no new starts beyond these
     zot batch tasks.jsonl -o runs --redo failed                      the failed ones once more
     zot batch tasks.jsonl -o runs --workspace copy                   each in its own copy of the project
+    zot batch tasks.jsonl -o runs --repeat 5 --score ./grade.sh      each five times, with a score
     zot batch tasks.jsonl -o runs --json | jq -c .type               all events of all runs
     zot batch status runs                                            how it is now
+    zot batch ctl runs jobs 8                                        eight at a time from now on
     zot batch results runs --format csv                              what came of each task
+    zot batch compare runs-a runs-b                                  which is better, dearer, slower
 
 Exit status: 0 all tasks are ok, 1 the batch itself failed, 2 bad tasks or flags, 10 a task is not ok or was not run,
 130 interrupted.
@@ -51,6 +55,7 @@ class BatchGroup(LazyGroup):
     modules = (
         ("Batches", (
             "cli.batch.folder.status", "cli.batch.folder.results", "cli.batch.folder.retry", "cli.batch.folder.logs",
+            "cli.batch.folder.ctl", "cli.batch.folder.list", "cli.batch.folder.score", "cli.batch.folder.compare",
         )),
     )  # fmt: skip
 

@@ -43,6 +43,8 @@ class BatchArguments(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `as_json` includes the events of the runs."""
     resumes: bool = False
     """Whether the folder must already hold a batch."""
+    is_dry_run: bool = False
+    """Whether nothing is run, and what would be is printed."""
 
 
 def arguments_from(given: Mapping[str, Any]) -> BatchArguments:
@@ -50,6 +52,8 @@ def arguments_from(given: Mapping[str, Any]) -> BatchArguments:
     tasks = given["tasks"]
     if tasks == STDIN and given["api_key_file"] == STDIN:
         raise CommandLineError("the tasks and --api-key-file are both -: stdin can be only one of them")
+    if given["score"] is not None and not given["score"].strip():
+        raise CommandLineError("--score is empty: name the command")
     if given["no_events"] and not given["json"]:
         raise CommandLineError("--no-events has no effect without --json")
     try:
@@ -70,6 +74,7 @@ def arguments_from(given: Mapping[str, Any]) -> BatchArguments:
         as_json=given["json"],
         has_events=not given["no_events"],
         resumes=given["resume"],
+        is_dry_run=given["dry_run"],
     )
 
 
@@ -113,6 +118,7 @@ def _selection(given: Mapping[str, Any]) -> Selection:
             filters=tuple(filter_from(text) for text in given["filter"] or ()),
             shuffle_seed=seed if given["shuffle"] else None,
             limit=given["limit"],
+            repeat=given["repeat"],
             shard=None if given["shard"] is None else shard_from(given["shard"]),
         )
     except SelectionError as error:

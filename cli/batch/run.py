@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import RunFolder
-from agent.batch.opening.resume import RedoError
+from agent.batch.opening.backlog import RedoError
 from agent.batch.tasks.check import check_tasks
 from agent.batch.tasks.faults import TasksError
 from agent.batch.tasks.read import read_tasks
+from agent.batch.tasks.repeat import base_id
 from agent.batch.tasks.select import SelectionError
 from agent.request_checks import UsageError
 from cli.batch.output.outputs import INTERRUPTED, Outputs
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 def run_batch(arguments: BatchArguments) -> int:
     """Returns the exit status. Raises `OSError`."""
+    gc.disable()  # tasks make no garbage; the batch enables it when it has begun
     try:
         if arguments.resumes:
             RunFolder.existing(arguments.request.folder)
@@ -43,14 +46,18 @@ def run_batch(arguments: BatchArguments) -> int:
         return INTERRUPTED
     for remark in found.remarks:
         say(f"zot batch: {remark}")
+    lines: Mapping[str, str] = found.lines
+    if arguments.selection.repeat is not None:
+        lines = {each.id: lines[base_id(each.id, each.repeat)] for each in tasks}
     return check_and_start(
         arguments.request,
         tasks,
-        found.lines,
+        lines,
         arguments.show,
         arguments.folder,
         as_json=arguments.as_json,
         has_events=arguments.has_events,
+        is_dry_run=arguments.is_dry_run,
     )
 
 
@@ -63,9 +70,10 @@ def check_and_start(
     *,
     as_json: bool,
     has_events: bool = True,
+    is_dry_run: bool = False,
 ) -> int:
     """Runs these tasks, if nothing is wrong with them; returns the exit status. `lines` says where each stands, and
-    `folder` is RUNDIR as the user has written it. Raises `OSError`."""
+    `folder` is RUNDIR as the user has written it. With `is_dry_run` prints what would be run. Raises `OSError`."""
     from agent.batch.batch import Batch, BatchError
 
     fd_limit.check_least()
@@ -75,6 +83,10 @@ def check_and_start(
         return complain(str(error))
     if (faults := check_tasks(tasks, lines, request)) is not None:
         return complain(str(faults))
+    if is_dry_run:
+        from cli.batch.dry_run import show_dry_run
+
+        return show_dry_run(request, tasks, as_json=as_json)
     outputs = Outputs(show, folder, as_json=as_json)
     try:
         batch = Batch(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 STDIN = "/dev/stdin"
 BATCH_FILES = ("batch.json", "journal.jsonl")
+ASKED = "open it in a browser"
 BATCH_PAGE = "report.html"
 """In the folder of the batch."""
 
@@ -36,6 +37,7 @@ def make_report(
     *,
     more: Sequence[str] = (),
     prefer: Prefer | None = None,
+    opens: bool = False,
 ) -> int:
     """Writes the page and returns the exit status: 0, 2 if the file or the name cannot be used, 1 if the page cannot be
     written, 130 if the reader of stdout has gone.
@@ -44,8 +46,10 @@ def make_report(
     None for the source's name with `.html`: beside a file, in the current folder for a run, and `report.html` in the
     folder of a batch. `pages` is the most tasks of a batch that get a page of their own; None for the usual number.
     `more` are folders that are read with `source` as one batch; `prefer` says whose outcome counts if they contradict
-    each other. Says on stderr where the page is.
+    each other. Says on stderr where the page is, and `opens` it in a browser if there is one.
     """
+    if opens and output == "-":
+        return _refuse_target("--open opens a file; leave -o - out, or name a file with -o", Status.USAGE)
     if source == "-":
         source = STDIN
     mode = 0o644
@@ -70,8 +74,15 @@ def make_report(
         replace_file(target, page.encode(), mode=mode)
     except ToolError as error:
         return _unwritten_error(str(error))
-    print(f"{printable(target)}: open it in a browser", file=sys.stderr)  # noqa: T201
+    print(f"{printable(target)}: {_opened_text(target) if opens else ASKED}", file=sys.stderr)  # noqa: T201
     return Status.OK.exit_code
+
+
+def _opened_text(target: str) -> str:
+    from cli.report.browser import open_in_browser
+
+    reason = open_in_browser(target)
+    return f"{ASKED} ({reason})" if reason else "opened in the browser"
 
 
 def _trace_of(word: str) -> str:

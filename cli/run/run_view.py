@@ -83,13 +83,17 @@ class RunPrinter:
             self._print(Text(line))
 
     def outcome(self, outcome: Outcome, said: str) -> None:
-        """Prints how `setup` and `check` of a task of a batch ended, and its own end unless that is what its run has
-        `said`, a status."""
+        """Prints how `setup`, `check` and `score` of a task of a batch ended, and its own end unless that is what its
+        run has `said`, a status."""
         for what, end in (("setup", outcome.setup), ("check", outcome.check)):
             if end is not None:
                 output = f"\n{end.output.strip()}" if end.exit_status else ""
                 took = elapsed(end.duration_ms / 1000)
                 self._line(what, f"{end.how}, {took}{output}", "red" if end.exit_status else "green")
+        if (score := outcome.score) is not None:
+            why = score.reason or ", ".join(f"{name} {value}" for name, value in score.values.items())
+            value = "none" if score.value is None else f"{score.value:g}"
+            self._line("score", value + (f": {why}" if why else ""), "red" if score.value is None else "green")
         if (status := outcome.status.value) not in (said, "ok"):
             self._print(Text(printable(f"{status}: {outcome.reason}"), style="bold red"))
 

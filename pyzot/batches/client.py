@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 
     OnEvent = Callable[[str, int, AnyEvent], None]
 
-OWN = frozenset({"batch_start", "batch_shared", "task_start", "task_paused", "task_resumed", "task_end", "batch_end"})
+OWN = frozenset(
+    {
+        *("batch_start", "batch_shared", "batch_changed", "batch_end"),
+        *("task_start", "task_paused", "task_resumed", "task_end"),
+    }
+)
 """Types of the batch's own records; all others are records of runs."""
 FOREIGN = "this batch belongs to the process that this one was forked from"
 CLOSED = "the batch is closed"

@@ -40,7 +40,7 @@ class Score(Part):
     value: float | None
     """Usually from 0 to 1; null if the command told none, see `reason`."""
     values: dict[str, Any] = {}
-    """The JSON object in the last line of its output; empty without one."""
+    """The other members of the JSON object in the last line of its output; empty without one."""
     reason: str = ""
     """Why there is no value: the command timed out or could not be started, or its last line is no number."""
     command: CommandEnd | None = None

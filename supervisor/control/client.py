@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import msgspec
 
 from supervisor.control import unix_socket
 from supervisor.home import runtime_dir
@@ -13,9 +15,13 @@ from wire.framing import LineSplitter, Oversize
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
     from typing import Self
+
+    from wire.batch import control as batch_control
+
+    AnyRequest = control.Request | batch_control.Request
 
 PATIENCE_S = 5.0
 """Default timeout of each wait, in seconds."""
@@ -65,11 +71,21 @@ def hosts(
 
 
 class ControlClient:
-    """A connection to one host. `timeout_s` is the default timeout of each wait, in seconds. Raises `GoneError` if the
-    host has ended, `ControlError` if it takes no connection."""
+    """A connection to one host, or to another process with such a socket: `name` is its name, and `decode` reads its
+    replies. `timeout_s` is the default timeout of each wait, in seconds. Raises `GoneError` if the host has ended,
+    `ControlError` if it takes no connection."""
 
-    def __init__(self, endpoint: Endpoint, timeout_s: float = PATIENCE_S) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        timeout_s: float = PATIENCE_S,
+        *,
+        name: str = "",
+        decode: Callable[[bytes], Any] = control.decode_reply,
+    ) -> None:
         self.pid = endpoint.pid
+        self._name = name or f"host {endpoint.pid}"
+        self._decode = decode
         self._timeout_s = timeout_s
         self._number = 0
         self._splitter = LineSplitter(FRAME_LIMIT)
@@ -78,9 +94,9 @@ class ControlClient:
         try:
             self._socket = unix_socket.connect(endpoint.path, timeout_s)
         except (ConnectionRefusedError, FileNotFoundError):
-            raise GoneError(f"host {self.pid} no longer runs") from None
+            raise GoneError(f"{self._name} no longer runs") from None
         except OSError as error:
-            raise ControlError(f"host {self.pid} cannot be reached: {error.strerror or error}") from None
+            raise ControlError(f"{self._name} cannot be reached: {error.strerror or error}") from None
 
     def __enter__(self) -> Self:
         return self
@@ -97,20 +113,20 @@ class ControlClient:
 
     # --- requests -----------------------------------------------------------------------------------------
 
-    def send(self, request: control.Request) -> None:
+    def send(self, request: AnyRequest) -> None:
         """Sends a request. Raises `ControlError` if it is not read in time, `GoneError` if the host is gone."""
         try:
             self._socket.settimeout(self._timeout_s)
-            self._socket.sendall(control.encode(request))
+            self._socket.sendall(msgspec.json.encode(request) + b"\n")
         except TimeoutError:
-            raise ControlError(f"host {self.pid} has read nothing for {self._timeout_s:g} s") from None
+            raise ControlError(f"{self._name} has read nothing for {self._timeout_s:g} s") from None
         except OSError:
             if not self._replies:
                 self._read_refusal()
             if not self._replies:
-                raise GoneError(f"host {self.pid} has closed the connection") from None
+                raise GoneError(f"{self._name} has closed the connection") from None
 
-    def ask(self, request: control.Request, expected: type[Expected], timeout_s: float | None = None) -> Expected:
+    def ask(self, request: AnyRequest, expected: type[Expected], timeout_s: float | None = None) -> Expected:
         """Sends a request with an id and waits for the answer, by default the client's timeout. Raises `ControlError`
         if the answer is an error (with the host's text) or does not come in time. Other replies are kept for `next`."""
         self.send(request)
@@ -122,14 +138,14 @@ class ControlClient:
         deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
         while (reply := self._receive(deadline)) is not None:
             if isinstance(reply, control.ErrorReply) and reply.id in (id_, None):
-                raise ControlError(f"host {self.pid}: {reply.message}")
+                raise ControlError(f"{self._name}: {reply.message}")
             if getattr(reply, "id", None) != id_:
                 self._unread.append(reply)
             elif isinstance(reply, expected):
                 return reply
             else:
-                raise ControlError(f"host {self.pid} answered with {reply.__struct_config__.tag}")
-        raise ControlError(f"host {self.pid} does not answer")
+                raise ControlError(f"{self._name} answered with {reply.__struct_config__.tag}")
+        raise ControlError(f"{self._name} does not answer")
 
     def next(self, timeout_s: float | None = None) -> control.Reply | None:
         """The next reply, in order; None if it does not come within `timeout_s` seconds. Waits without limit if that is
@@ -176,14 +192,14 @@ class ControlClient:
         except OSError:
             data = b""
         if not data:
-            raise GoneError(f"host {self.pid} has closed the connection")
+            raise GoneError(f"{self._name} has closed the connection")
         for line in self._splitter.feed(data):
             if isinstance(line, Oversize):
-                raise ControlError(f"host {self.pid} sent a line of {line.size} bytes")
+                raise ControlError(f"{self._name} sent a line of {line.size} bytes")
             try:
-                self._replies.append(control.decode_reply(bytes(line)))
+                self._replies.append(self._decode(bytes(line)))
             except control.ControlError as error:
-                raise ControlError(f"host {self.pid} speaks another version of the protocol: {error}") from None
+                raise ControlError(f"{self._name} speaks another version of the protocol: {error}") from None
         return True
 
     def _read_refusal(self) -> None:

@@ -58,7 +58,7 @@ def listen(folder: Path, pid: int, suffix: str = runtime_dir.SUFFIX) -> tuple[so
 def sweep(folder: Path) -> None:
     """Removes the sockets of hosts that have ended. A socket whose pid is in use again stays; `connect` removes it."""
     own = runtime_dir
-    suffixes = (own.SUFFIX, own.ATTACH_SUFFIX, own.BATCH_SUFFIX, own.ALERTS_SUFFIX)
+    suffixes = (own.SUFFIX, own.ATTACH_SUFFIX, own.BATCH_SUFFIX, own.BATCH_CONTROL_SUFFIX, own.ALERTS_SUFFIX)
     for pid, path in (found for suffix in suffixes for found in runtime_dir.sockets_in(folder, suffix)):
         # A host in another container has a pid that is not alive here, but it listens.
         if not runtime_dir.is_alive(pid) and not has_listener(path):

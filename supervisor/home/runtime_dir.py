@@ -18,7 +18,8 @@ ATTACH_SUFFIX = ".attach"
 """The ending of the sockets by which runs attach to a host."""
 BATCH_SUFFIX = ".batch.attach"
 """The same of the host of a batch, which `--host` does not find: only the runs of the batch are told of it."""
-
+BATCH_CONTROL_SUFFIX = ".batch.sock"
+"""The ending of the control sockets of batches."""
 ALERTS_SUFFIX = ".alerts"
 """The ending of the pipe into which the runs of a batch write their events."""
 

@@ -8,6 +8,7 @@ from agent.batch.journal.folder import BatchFile, RunFolder
 from agent.batch.journal.writer import Journal
 from tests.support.batch_journal import BEGAN, outcome, tasks
 from wire import events
+from wire.batch.journal_lines import Scored
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.loop.loop import Loop
+    from wire.batch.outcome import Score
     from wire.batch.task import Task
 
 T0 = 1_760_000_000.0
@@ -24,7 +26,10 @@ T0 = 1_760_000_000.0
 class WrittenBatch:
     """Writes one folder; `at` is the time of the next lines, in seconds after `T0`."""
 
-    def __init__(self, path: Path, loop: Loop, *ids: str, given: Iterable[Task] = ()) -> None:
+    def __init__(
+        self, path: Path, loop: Loop, *ids: str, given: Iterable[Task] = (), flags: dict[str, Any] | None = None
+    ) -> None:
+        """`flags` are those of the last start, as `batch.json` keeps them."""
         self.folder = RunFolder(path)
         self.path = path
         self.at = 0.0
@@ -32,7 +37,8 @@ class WrittenBatch:
         self._journal: Journal | None = None
         path.mkdir(parents=True, exist_ok=True)
         listed = [*tasks(*ids), *given]
-        self.folder.write_batch(BatchFile(version="1", created=BEGAN, tasks=len(listed), settings={"model": "m"}))
+        settings = {"model": "m", "flags": flags or {}}
+        self.folder.write_batch(BatchFile(version="1", created=BEGAN, tasks=len(listed), settings=settings))
         self.folder.write_tasks(listed)
 
     def open(self, jobs: int = 4, tasks: int = 0) -> None:
@@ -70,8 +76,13 @@ class WrittenBatch:
         self.journal.close()
         self._journal = None
 
-    def close(self, reason: Any = "done") -> None:
-        self.journal.closed(reason)
+    def score(self, task: str, score: Score, attempt: int = 1) -> None:
+        """A result is scored again."""
+        self.journal.append(Scored, task=task, attempt=attempt, score=score)
+        self.journal.sync()
+
+    def close(self, reason: Any = "done", limit: str = "") -> None:
+        self.journal.closed(reason, limit)
         self.kill()
 
     def write_events(self, task: str, *records: events.Record, attempt: int = 1, tail: bytes = b"") -> None:

@@ -151,8 +151,9 @@ class Browser:
         self.mouse("mouseReleased", to_x, y, pressed=True, clicks=1)
 
     def key(self, key: str) -> None:
-        for kind in ("keyDown", "keyUp"):
-            self.on_page("Input.dispatchKeyEvent", type=kind, key=key)
+        text = {"text": "\r"} if key == "Enter" else {}  # without a text it presses no button
+        self.on_page("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
+        self.on_page("Input.dispatchKeyEvent", type="keyUp", key=key)
 
     def complaints(self) -> list[dict[str, Any]]:
         """Exceptions, console messages and log entries."""

@@ -39,6 +39,8 @@ class Opened(Line, frozen=True, kw_only=True, tag="opened"):
     tasks: int
     """Number of tasks in the tasks file."""
     jobs: int
+    socket: str = ""
+    """Path of the control socket of this process; empty if an earlier version has written the line."""
 
 
 class Started(Line, frozen=True, kw_only=True, tag="started"):
@@ -89,15 +91,46 @@ class Scored(Line, frozen=True, kw_only=True, tag="scored"):
 
 
 class Changed(Line, frozen=True, kw_only=True, tag="changed"):
-    """Somebody has changed the batch while it runs (`zot batch ctl`)."""
+    """The batch was changed while it runs."""
 
     what: Literal["jobs", "budget", "pause", "resume", "stop", "requeue"]
+    """`pause` counts until `resume` or the end of the batch process; jobs and budget until its end or another one."""
     value: float | None = None
     """The new number of `jobs`, or of US dollars of `budget`."""
     task: str = ""
     """The task that was requeued."""
     now: bool = False
-    """With `pause`: whether running ones were stopped."""
+    """With `pause` and `requeue`: whether running ones were aborted."""
+    before: float | None = None
+    """The `value` until then; null if there was none."""
+    by: Literal["ctl", "key"] = "ctl"
+    """`zot batch ctl`, or the key p of the progress view."""
+
+
+class PlannedRequest(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One request of a message batch."""
+
+    task: str
+    attempt: int
+
+
+class BatchPlanned(Line, frozen=True, kw_only=True, tag="batch_planned"):
+    """Tasks are about to be sent as one message batch (`--batch-api`). On disk before the request that creates it."""
+
+    nonce: str
+    """Unique. The `custom_id` of the first request of the message batch is `zot-NONCE-0`."""
+    requests: tuple[PlannedRequest, ...]
+    """By the numbers in their `custom_id`."""
+
+
+class BatchCreated(Line, frozen=True, kw_only=True, tag="batch_created"):
+    """The provider has a planned message batch."""
+
+    nonce: str
+    id: str
+    """The provider's."""
+    expires: float
+    """When the provider ends it, in seconds since 1970."""
 
 
 class Closed(Line, frozen=True, kw_only=True, tag="closed"):
@@ -108,7 +141,9 @@ class Closed(Line, frozen=True, kw_only=True, tag="closed"):
     """The flag of the limit that was used up, such as `--max-cost-usd`; empty if none was."""
 
 
-AnyLine = Opened | Started | Paused | Resumed | Finished | Reopened | Scored | Changed | Closed
+AnyLine = (
+    Opened | Started | Paused | Resumed | Finished | Reopened | Scored | Changed | BatchPlanned | BatchCreated | Closed
+)
 
 _decoder = msgspec.json.Decoder(AnyLine)
 _encoder = msgspec.json.Encoder()

@@ -15,7 +15,17 @@ from typing import Literal
 import msgspec
 from msgspec import Raw
 
-from wire.batch.outcome import CommandEnd, TaskStatus  # noqa: TC001  (msgspec reads the annotations)
+from wire.batch.outcome import CommandEnd, Score, TaskStatus  # noqa: TC001  (msgspec reads the annotations)
+
+
+class ScoreAgain(msgspec.Struct, frozen=True):
+    """The run of a task that is done: only its `score` command is carried out."""
+
+    status: TaskStatus
+    text: str
+    """The final text."""
+    diff: str
+    """The file with the changes of the run; empty without changes."""
 
 
 class WorktreeBase(msgspec.Struct, frozen=True):
@@ -50,6 +60,8 @@ class Begin(msgspec.Struct, frozen=True, tag_field="type", tag="begin", kw_only=
     """With `--workspace worktree`."""
     prefix: tuple[str, ...] = ()
     """With `--in`: the words before each command of the task, with `{workspace}` in place of its folder."""
+    again: ScoreAgain | None = None
+    """Its result is scored again; None: the task is run."""
 
 
 class Abort(msgspec.Struct, frozen=True, tag_field="type", tag="abort"):
@@ -79,9 +91,10 @@ class Cancel(msgspec.Struct, frozen=True, tag_field="type", tag="cancel"):
 class RunPhase(msgspec.Struct, frozen=True, tag_field="type", tag="phase"):
     """The run enters a phase. Until the first such line it is starting."""
 
-    state: Literal["setup", "starting", "running", "check"]
+    state: Literal["setup", "starting", "running", "check", "score"]
     """`setup`: its workspace is made, and its `setup` command runs. `running`: the first record of the event stream has
-    been written. `check`: its `check` command runs, and its changes are saved."""
+    been written. `check`: its `check` command runs, and its changes are saved. `score`: its `score` command runs, in a
+    time of its own: the timeout of the task no longer counts."""
 
 
 class RunEnded(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_only=True):
@@ -93,6 +106,7 @@ class RunEnded(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_on
     """With `error` and `rate_limit`: whether another attempt may end better."""
     setup: CommandEnd | None = None
     check: CommandEnd | None = None
+    score: Score | None = None
     diff: str = ""
     """The file with the changes of the run as a diff; empty without changes."""
     has_no_room: bool = False

@@ -47,6 +47,23 @@ class BatchShared(Record, frozen=True, kw_only=True, tag="batch_shared"):
     time: str
 
 
+class BatchChanged(Record, frozen=True, kw_only=True, tag="batch_changed"):
+    """The batch was changed while it runs, as the line `changed` of its journal tells."""
+
+    what: Literal["jobs", "budget", "pause", "resume", "stop", "requeue"]
+    value: float | None = None
+    """The new number of `jobs`, or of US dollars of `budget`."""
+    before: float | None = None
+    """The one until then; null if there was none."""
+    task: str = ""
+    """The task that was requeued."""
+    now: bool = False
+    """With `pause` and `requeue`: whether running ones were aborted."""
+    by: Literal["ctl", "key"]
+    """`zot batch ctl`, or the key p of the progress view."""
+    time: str
+
+
 class TaskStart(Record, frozen=True, kw_only=True, tag="task_start"):
     task: str
     attempt: int
@@ -101,7 +118,7 @@ class BatchEnd(Record, frozen=True, kw_only=True, tag="batch_end"):
     time: str
 
 
-AnyRecord = BatchStart | BatchShared | TaskStart | TaskPaused | TaskResumed | TaskEnd | BatchEnd
+AnyRecord = BatchStart | BatchShared | BatchChanged | TaskStart | TaskPaused | TaskResumed | TaskEnd | BatchEnd
 
 _encoder = msgspec.json.Encoder()
 

@@ -13,7 +13,7 @@ from wire.field_errors import explain
 from wire.lenient_json import UNREADABLE, fault_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 ID_LENGTH = 200
 """Maximum length of a task's id in characters."""
@@ -95,7 +95,7 @@ def decode_task(line: bytes) -> Task:
         raise TaskError(_explain(str(error))) from None
     except UNREADABLE as error:
         raise TaskError(not_json(line, error)) from None
-    _check_id(task.id)
+    _check_id(task)
     return task
 
 
@@ -105,7 +105,7 @@ def task_of(fields: Mapping[str, Any]) -> Task:
         task = msgspec.convert(fields, Task)
     except msgspec.ValidationError as error:
         raise TaskError(_explain(str(error))) from None
-    _check_id(task.id)
+    _check_id(task)
     return task
 
 
@@ -121,8 +121,12 @@ def _explain(said: str) -> str:
     return explain(Task, said).replace("expected str of length >= 1", "it is empty")
 
 
-def _check_id(task_id: str) -> None:
-    """Raises `TaskError` for an id that cannot be shown, or whose ends cannot be seen."""
+def _check_id(task: Task) -> None:
+    """Raises `TaskError` for an id that cannot be shown, or whose ends cannot be seen, or that is not that of the
+    repetition."""
+    task_id, ending = task.id, f"#{task.repeat}"
+    if task.repeat is not None and (not task_id.endswith(ending) or task_id == ending):
+        raise TaskError(f"repeat: the id of repetition {task.repeat} is ID{ending}; --repeat makes both")
     if not task_id.isprintable():
         raise TaskError(f"id: {task_id!a} has a character that cannot be printed")
     if task_id != task_id.strip():
@@ -132,6 +136,11 @@ def _check_id(task_id: str) -> None:
 def encode_task(task: Task) -> bytes:
     """One line, LF included, without the fields that have their default."""
     return _encoder.encode(task) + b"\n"
+
+
+def encode_tasks(tasks: Sequence[Task]) -> bytes:
+    """The lines of these tasks, as `encode_task` makes each."""
+    return _encoder.encode_lines(tasks)
 
 
 def safe_name(task_id: str) -> str:

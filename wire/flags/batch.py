@@ -46,6 +46,7 @@ MAX_TOKENS = Flag(
     "--max-tokens", "Stop starting tasks after N tokens, cached ones and those of earlier starts included.",
     COUNT, LIMITS,
 )  # fmt: skip
+MAX_FAILURES = Flag("--max-failures", "Stop starting tasks after N failures. Default: no limit.", COUNT, LIMITS)
 PRINTED = (
     Flag(
         "--json", "Print all events of all runs, and the batch's own, as JSON lines.", SWITCH, OUTPUT, is_option=False,
@@ -109,7 +110,7 @@ OF_THE_BATCH = (
     MAX_COST_USD,
     RESERVE,
     MAX_TOKENS,
-    Flag("--max-failures", "Stop starting tasks after N failures. Default: no limit.", COUNT, LIMITS),
+    MAX_FAILURES,
     Flag("--deadline", "Stop starting tasks after DURATION: 2h, 90m. Default: no limit.", Kind.LIMIT, LIMITS),
 )  # fmt: skip
 """Flags that are fields of the request for the batch."""
@@ -167,6 +168,7 @@ RETRY = (
     MAX_COST_USD,
     RESERVE,
     MAX_TOKENS,
+    MAX_FAILURES,
     API_KEY,
     API_KEY_FILE,
     BASE_URL.variant("Use this address of the model's server. Default: the address of the last start."),

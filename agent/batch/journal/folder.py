@@ -2,11 +2,13 @@
 
 batch.json        what this batch is (`BatchFile`)
 tasks.jsonl       its tasks, as they were taken: one `wire.batch.task.Task` a line
-journal.jsonl     what was done (`wire.batch.journal_lines`); journal.torn has what was cut off it
+journal.jsonl     what was done (`wire.batch.journal_lines`); journal.torn has what was cut off it, journal.checkpoint
+                  the state after most of it
 results.jsonl     the final outcome of each task, in the order of the tasks, as the last start has left them
 batch.log         the batch's own log
 runs/NAME/        N.events.jsonl and N.stderr of each attempt N; NAME is made of the task's id
 diffs/NAME.diff   what a task has changed; workspaces/NAME its copy of the project
+batches/          with --batch-api: NONCE.jsonl has the requests of a message batch, until its results are recorded
 """
 
 from __future__ import annotations
@@ -29,19 +31,22 @@ from agent.batch.journal.rundir_files import (
 from agent.batch.journal.writer import JOURNAL
 from supervisor.home.safe_files import replacement
 from wire.batch.link import WorktreeBase  # noqa: TC001  (msgspec reads the annotations)
-from wire.batch.task import TaskError, decode_task, encode_task, safe_name
+from wire.batch.task import TaskError, decode_task, encode_task, encode_tasks, safe_name
 from wire.lenient_json import UNREADABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from wire.batch.task import Task
 
 VERSION = 1
 BATCH = "batch.json"
-OWN_FOLDERS = frozenset({"runs", "diffs", "workspaces"})
-OWN_NAMES = OWN_FOLDERS | {BATCH, "tasks.jsonl", JOURNAL, "journal.torn", "journal.lock", "results.jsonl", "batch.log"}
+OWN_FOLDERS = frozenset({"runs", "diffs", "workspaces", "batches"})
+OWN_NAMES = OWN_FOLDERS | {
+    *(BATCH, "tasks.jsonl", JOURNAL, "journal.torn", "journal.lock", "journal.checkpoint"),
+    *("results.jsonl", "batch.log"),
+}
 """Names of the batch's own files; other files in its folder are left alone."""
 
 
@@ -76,6 +81,7 @@ class RunFolder:
         self.runs = path / "runs"
         self.diffs = path / "diffs"
         self.workspaces = path / "workspaces"
+        self.batches = path / "batches"
 
     @classmethod
     def for_batch(cls, path: Path) -> RunFolder:
@@ -140,6 +146,14 @@ class RunFolder:
         """Raises `OSError`."""
         with replacement(self.tasks_file) as file:
             file.writelines(map(encode_task, tasks))
+
+    def has_tasks(self, tasks: Sequence[Task]) -> bool:
+        """Whether `tasks.jsonl` has exactly these tasks, in this order. Raises `FolderError`."""
+        try:
+            with open(open_rundir_file(self.tasks_file), "rb") as file:
+                return file.read() == encode_tasks(tasks)
+        except OSError:
+            return False
 
     def read_tasks(self) -> Iterator[Task]:
         """In their order. Raises `FolderError`."""

@@ -35,9 +35,10 @@ COLUMNS = (
     *("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd"),
     *("duration_ms", "paused_ms", "requests", "rate_limited", "started", "ended", "provider", "model", "session"),
     *("exit_status", "cpu_s", "memory_peak_bytes", "setup_exit_status", "check_exit_status", "diff", "digest", "meta"),
-    "reserved_usd",
+    *("reserved_usd", "repeat", "score"),
 )
-"""`answer` and `meta` are JSON; an unknown cost and a missing exit status are empty."""
+"""`answer` and `meta` are JSON; an unknown cost, a missing exit status, `repeat` of a task that runs once and a missing
+score are empty. New columns come last: readers know columns by their places."""
 
 
 def csv_lines(results: BatchResults) -> Iterator[str]:
@@ -49,7 +50,7 @@ def csv_lines(results: BatchResults) -> Iterator[str]:
     for outcome in results.outcomes():
         buffer.seek(0)
         buffer.truncate()
-        write([_plain(value) if isinstance(value, str) else value for value in _values(outcome)])
+        write([plain_cell(value) if isinstance(value, str) else value for value in _values(outcome)])
         yield buffer.getvalue()
 
 
@@ -63,7 +64,7 @@ def _values(one: Outcome) -> list[object]:
         *(one.provider, one.model, one.session, one.exit_status, one.cpu_s, one.memory_peak_bytes),
         *(one.setup and one.setup.exit_status, one.check and one.check.exit_status, one.diff, one.digest),
         _json(msgspec.json.encode(one.meta)) if one.meta else "",
-        one.reserved_usd,
+        *(one.reserved_usd, one.repeat or "", one.score and one.score.value),
     ]
 
 
@@ -71,7 +72,7 @@ def _json(text: bytes) -> str:
     return printable_json(text).decode("utf-8", "replace")
 
 
-def _plain(text: str) -> str:
+def plain_cell(text: str) -> str:
     """The text as a cell that is no formula and controls no terminal."""
     text = printable(text)
     return "'" + text if text.startswith(FORMULA_SIGNS) else text

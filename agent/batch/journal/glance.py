@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import msgspec
 
-from wire.batch.journal_lines import Changed, Closed, Finished, Line, Opened, Paused, Reopened, Resumed, Scored, Started
+from wire.batch.journal_lines import (
+    BatchCreated,
+    BatchPlanned,
+    Changed,
+    Closed,
+    Finished,
+    Line,
+    Opened,
+    Paused,
+    Reopened,
+    Resumed,
+    Scored,
+    Started,
+)
 from wire.batch.outcome import Lost, TaskStatus, Usage
 
 
@@ -31,6 +44,16 @@ class FinishedGlance(Line, frozen=True, kw_only=True, tag="finished"):
     outcome: OutcomeGlance
 
 
-GlancedLine = Opened | Started | Paused | Resumed | FinishedGlance | Reopened | Scored | Changed | Closed
-JournalLine = GlancedLine | Finished
+class ScoredGlance(Line, frozen=True, kw_only=True, tag="scored"):
+    """A `Scored` without the score."""
+
+    task: str
+    attempt: int
+
+
+GlancedLine = (
+    Opened | Started | Paused | Resumed | FinishedGlance | Reopened | ScoredGlance | Changed | BatchPlanned
+    | BatchCreated | Closed
+)  # fmt: skip
+JournalLine = GlancedLine | Finished | Scored
 glance_decoder: msgspec.json.Decoder[GlancedLine] = msgspec.json.Decoder(GlancedLine)

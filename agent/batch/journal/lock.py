@@ -83,10 +83,15 @@ def owner_file(journal: Path) -> Path:
     return journal.with_suffix(".lock")
 
 
+def owner_of(journal: Path) -> Owner | None:
+    """The process that works on the folder by the file that stands for its lock; None without that file."""
+    return _read_owner(owner_file(journal))
+
+
 def is_locked(journal: Path) -> tuple[bool, int | None]:
     """Whether a batch process works on the folder of this journal, and its pid if that is known. Where the system
     lists its locks, none is taken for that. Raises `FolderError`, and `OSError` for a journal that cannot be opened."""
-    if (owner := _read_owner(owner_file(journal))) is not None and not owner.is_gone():
+    if (owner := owner_of(journal)) is not None and not owner.is_gone():
         return True, owner.pid
     fd = open_rundir_file(journal)
     try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import msgspec
 
+from agent.batch.journal.checkpoint import Checkpoint, read_checkpoint
 from agent.batch.journal.errors import DamagedError, JournalError, NewerError
 from agent.batch.journal.glance import GlancedLine, glance_decoder
 from agent.batch.journal.rundir_files import LINE_LIMIT, open_rundir_file
@@ -48,21 +49,24 @@ class JournalReader(Generic[AnyJournalLine]):
     raises `DamagedError`, `NewerError`, or `OSError`.
     """
 
-    def __init__(self, path: Path, fd: int, decoder: msgspec.json.Decoder[AnyJournalLine]) -> None:
-        """Reads from the start of the file, whatever the position of the descriptor is."""
+    def __init__(
+        self, path: Path, fd: int, decoder: msgspec.json.Decoder[AnyJournalLine], *, lines: int = 0, end: int = 0
+    ) -> None:
+        """Reads what follows the first `lines` lines, which end at the byte `end`, whatever the position of the
+        descriptor is."""
         self._path = path
         self._fd = fd
         self._decoder: msgspec.json.Decoder[Any] = decoder
-        self.lines = 0
+        self.lines = lines
         """Good lines so far; also the `seq` of the last one."""
-        self.end = 0
+        self.end = end
         """Where the last good line ends, in bytes."""
         self.torn: TornTail | None = None
         """Known after the iteration."""
 
     def __iter__(self) -> Iterator[tuple[AnyJournalLine, int]]:
         torn_offset, reason = -1, ""
-        number, offset = 0, 0
+        number, offset = self.lines, self.end
         decoder = self._decoder
         for text, size in self._texts():
             number += 1
@@ -92,7 +96,7 @@ class JournalReader(Generic[AnyJournalLine]):
     def _texts(self) -> Iterator[tuple[bytes, int]]:
         """Each line without its LF, and its bytes in the file, LF included. One that is too long is empty."""
         pieces: list[bytes] = []
-        kept, position = 0, 0
+        kept, position = 0, self.end
         while chunk := os.pread(self._fd, CHUNK, position):
             position += len(chunk)
             first, *rest = chunk.split(b"\n")
@@ -135,16 +139,20 @@ class JournalContents(msgspec.Struct, frozen=True):
     end: int
     """Where the last good line ends, in bytes."""
     torn: TornTail | None
+    kept: int = 0
+    """Bytes that its checkpoint has."""
 
 
 def read_journal(path: Path, fd: int | None = None) -> JournalContents:
-    """Folds the lines of a journal, without the texts. `fd` is an open descriptor of it, if there is one. A torn tail
-    is left as it is: the writer may be at work. Raises `JournalError`, `FolderError`."""
+    """Folds the lines of a journal, without the texts; those that its checkpoint has are not decoded again. `fd` is an
+    open descriptor of it, if there is one. A torn tail is left as it is: the writer may be at work. Raises
+    `JournalError`, `FolderError`."""
     try:
         own = open_rundir_file(path) if fd is None else fd
         try:
-            reader = JournalReader[GlancedLine](path, own, glance_decoder)
-            state = BatchState()
+            kept = read_checkpoint(path, own) or Checkpoint(BatchState(), 0, 0)
+            reader = JournalReader[GlancedLine](path, own, glance_decoder, lines=kept.lines, end=kept.size)
+            state = kept.state
             take = state.take
             for line, offset in reader:
                 take(line, offset)
@@ -153,7 +161,7 @@ def read_journal(path: Path, fd: int | None = None) -> JournalContents:
                 os.close(own)
     except OSError as error:
         raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
-    return JournalContents(state, reader.lines, reader.end, reader.torn)
+    return JournalContents(state, reader.lines, reader.end, reader.torn, kept.size)
 
 
 CHUNK = 1 << 20

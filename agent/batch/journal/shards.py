@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from copy import copy
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -20,9 +21,9 @@ from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.reader import JournalReader, read_journal
 from agent.batch.journal.rundir_files import open_rundir_file
 from agent.batch.reserve import Spent, rule_in
-from supervisor.home.safe_files import replacement
-from wire.batch.journal_lines import AnyLine, Finished, JournalLineError, Line, UnknownLineError, decode_with
-from wire.batch.outcome import TaskStatus
+from supervisor.home.safe_files import replacement, sync
+from wire.batch.journal_lines import AnyLine, Finished, JournalLineError, Line, Scored, UnknownLineError, decode_with
+from wire.batch.outcome import Outcome, TaskStatus
 from wire.batch.task import encode_task
 from wire.text import counted
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from agent.batch.journal.folder import RunFolder
     from agent.batch.journal.state import BatchState, TaskHistory
     from agent.batch.reserve import Rule
-    from wire.batch.outcome import Outcome
+    from wire.batch.outcome import Score
     from wire.batch.task import Task
 
 Prefer = Literal["first", "last", "ok"]
@@ -42,6 +43,9 @@ NAMED = 5
 """Contradicting tasks that an error names."""
 READ = 4 * 1024
 """Bytes of a line that are read at once."""
+TASKS_PER_STEP = 200
+"""Tasks between two steps of `write_results`."""
+BYTES_PER_SYNC = 2 << 20
 
 
 class ContradictionError(FolderError):
@@ -63,6 +67,8 @@ class RawFinished(Line, frozen=True, kw_only=True, tag="finished"):
 
 
 _finished = msgspec.json.Decoder(Finished)
+_scored = msgspec.json.Decoder(Scored)
+_outcome = msgspec.json.Decoder(Outcome)
 _raw_finished = msgspec.json.Decoder(RawFinished)
 _any_line: msgspec.json.Decoder[AnyLine] = msgspec.json.Decoder(AnyLine)
 
@@ -161,6 +167,12 @@ class BatchResults:
         found.not_run = self.not_run if not_run else []
         return found
 
+    def of(self, tasks: Iterable[str]) -> BatchResults:
+        """The same, of done tasks only these."""
+        found = copy(self)
+        found.done = list(tasks)
+        return found
+
     def statuses(self) -> dict[str, int]:
         """How many tasks of `done` have each status, by its word."""
         counts: dict[str, int] = {}
@@ -179,9 +191,12 @@ class BatchResults:
         return [self.shards[number].folder for number in sorted(numbers)]
 
     def outcomes(self) -> Iterator[Outcome]:
-        """The outcomes of the tasks in `done`; with several folders, each `diff` is absolute. Raises `JournalError`."""
-        for line, shard in self._lines(_finished):
+        """The outcomes of the tasks in `done`, each with the score that counts; with several folders, each `diff` is
+        absolute. Raises `JournalError`."""
+        for line, score, shard in self._lines(_finished):
             outcome: Outcome = line.outcome
+            if score is not None:
+                outcome = replace(outcome, score=score)
             if outcome.diff and len(self.shards) > 1:
                 outcome = replace(outcome, diff=str(shard.folder.path.absolute() / outcome.diff))
             yield outcome
@@ -190,19 +205,42 @@ class BatchResults:
         """As `outcomes`, each as one line of JSON, LF included."""
         if len(self.shards) > 1:
             return (msgspec.json.encode(outcome) + b"\n" for outcome in self.outcomes())
-        return (bytes(line.outcome) + b"\n" for line, _ in self._lines(_raw_finished))
+        return (_text(line.outcome, score) for line, score, _ in self._lines(_raw_finished))
 
-    def _lines(self, decoder: msgspec.json.Decoder[Any]) -> Iterator[tuple[Any, Shard]]:
+    def _lines(self, decoder: msgspec.json.Decoder[Any]) -> Iterator[tuple[Any, Score | None, Shard]]:
+        """The line of each outcome, and its new score if it was scored again."""
         with ExitStack() as opened:
             files = [opened.enter_context(_open(shard.folder)) for shard in self.shards]
             for task in self.done:
                 shard, file = self.shards[self._chosen[task]], files[self._chosen[task]]
-                text = _line_at(file.fileno(), shard.state.tasks[task].offset)
-                try:
-                    yield decode_with(decoder, text), shard
-                except (JournalLineError, UnknownLineError) as error:
-                    path = shard.folder.journal
-                    raise JournalError(f"{path}: the result of task {task} cannot be read: {error}") from None
+                yield *_read(decoder, shard.folder, file, task, shard.state.tasks[task]), shard
+
+
+def _read(
+    decoder: msgspec.json.Decoder[Any], folder: RunFolder, journal: IO[bytes], task: str, history: TaskHistory
+) -> tuple[Any, Score | None]:
+    """The line with the result of a task, and its new score if it was scored again. Raises `JournalError`."""
+    line = _read_line(decoder, folder, journal, task, history.offset)
+    if history.scored < 0:
+        return line, None
+    return line, _read_line(_scored, folder, journal, task, history.scored).score
+
+
+def _text(outcome: msgspec.Raw, score: Score | None) -> bytes:
+    """The outcome as a line of JSON, LF included, with this score if there is one."""
+    if score is None:
+        return bytes(outcome) + b"\n"
+    return msgspec.json.encode(replace(_outcome.decode(outcome), score=score)) + b"\n"
+
+
+def _read_line(
+    decoder: msgspec.json.Decoder[Any], folder: RunFolder, journal: IO[bytes], task: str, offset: int
+) -> Any:
+    """The line of the journal about the result of a task, which begins at this byte. Raises `JournalError`."""
+    try:
+        return decode_with(decoder, _line_at(journal.fileno(), offset))
+    except (JournalLineError, UnknownLineError) as error:
+        raise JournalError(f"{folder.journal}: the result of task {task} cannot be read: {error}") from None
 
 
 def _preferred(finals: Sequence[tuple[int, TaskHistory]], prefer: Prefer | None) -> int:
@@ -229,21 +267,49 @@ def _contradiction(tasks: Sequence[str], shards: Sequence[Shard]) -> Contradicti
     )
 
 
-def ended_attempts(folder: RunFolder) -> Iterator[Outcome]:
-    """Each attempt that has ended, in the order of the journal. Raises `JournalError`."""
+def read_outcome(folder: RunFolder, task: str, history: TaskHistory) -> Outcome:
+    """The final outcome of a task that is done, with the score that counts; reads only its lines. Raises
+    `JournalError`."""
+    with _open(folder) as file:
+        line, score = _read(_finished, folder, file, task, history)
+    outcome: Outcome = line.outcome
+    return outcome if score is None else replace(outcome, score=score)
+
+
+def outcome_of_attempt(folder: RunFolder, task: str, attempt: int) -> Outcome | None:
+    """How this attempt ended, with its last score; None if it has not. Raises `JournalError`."""
+    found: Outcome | None = None
     with _open(folder) as file:
         for line, _ in JournalReader[AnyLine](folder.journal, file.fileno(), _any_line):
-            if isinstance(line, Finished):
-                yield line.outcome
+            if isinstance(line, Finished | Scored) and (line.task, line.attempt) == (task, attempt):
+                if isinstance(line, Finished):
+                    found = found or line.outcome
+                elif found is not None:
+                    found = replace(found, score=line.score)
+    return found
 
 
-def write_results(folder: RunFolder, state: BatchState | None = None) -> int:
-    """Writes `results.jsonl`: whole, in the place of the one before. `state` is as for `read_shard`. Returns how many
-    lines it has. Raises `JournalError`, `FolderError`, `OSError`; the file is then as it was."""
-    results = BatchResults([read_shard(folder, state)])
-    with replacement(folder.results_file) as file:
-        file.writelines(results.outcome_texts())
-    return len(results.done)
+def write_results(folder: RunFolder, state: BatchState) -> Iterator[None]:
+    """Writes `results.jsonl`, in steps: whole, in the place of the one before. Results of tasks that the tasks file no
+    longer has come last. Raises `JournalError`, `FolderError`, `OSError`; the file is then as it was."""
+    left = {task: history for task, history in state.tasks.items() if history.is_done}
+    unsafe = 0
+    with _open(folder) as journal, replacement(folder.results_file) as file:
+        for number, task in enumerate(chain((task.id for task in folder.read_tasks()), _ids_in(left))):
+            if (history := left.pop(task, None)) is not None:
+                line, score = _read(_raw_finished, folder, journal, task, history)
+                unsafe += file.write(_text(line.outcome, score))
+            if unsafe >= BYTES_PER_SYNC:  # all at once could take seconds
+                file.flush()
+                sync(file.fileno())
+                unsafe = 0
+            if not number % TASKS_PER_STEP:
+                yield
+
+
+def _ids_in(tasks: dict[str, TaskHistory]) -> Iterator[str]:
+    """The ids that are left when the first one is asked for."""
+    yield from tuple(tasks)
 
 
 def _open(folder: RunFolder) -> IO[bytes]:

@@ -6,20 +6,33 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.batch.journal.glance import FinishedGlance, JournalLine
+from agent.batch.journal.glance import FinishedGlance, JournalLine, ScoredGlance
+from agent.batch.journal.sent_batches import SentBatches
 from agent.batch.reserve import NOTHING, Reserve, Spent
-from wire.batch.journal_lines import Closed, Finished, Opened, Paused, Reopened, Resumed, Started
+from wire.batch.journal_lines import (
+    BatchCreated,
+    BatchPlanned,
+    Changed,
+    Closed,
+    Finished,
+    Opened,
+    Paused,
+    Reopened,
+    Resumed,
+    Scored,
+    Started,
+)
 from wire.batch.outcome import TaskStatus, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from agent.batch.journal.glance import OutcomeGlance
     from agent.batch.reserve import Rule
     from wire.batch.outcome import Lost, Outcome
 
 
-class TaskHistory(msgspec.Struct, gc=False):
+class TaskHistory(msgspec.Struct, gc=False, array_like=True):
     """The attempts and the result of one task."""
 
     attempts: int = 0
@@ -36,6 +49,8 @@ class TaskHistory(msgspec.Struct, gc=False):
     """The attempt of the final outcome."""
     offset: int = -1
     """Byte of the journal where the line of the final outcome begins."""
+    scored: int = -1
+    """Byte of the journal where the line begins that has scored the final outcome again; -1 without one."""
     digest: str = ""
     """Digest of the task as it was at its final attempt; while it is not done, at the start of its last attempt."""
 
@@ -48,37 +63,46 @@ class TaskHistory(msgspec.Struct, gc=False):
         return self.running > 0 and self.status is None
 
 
-class BatchState:
-    """A fold over the lines of one journal. Each task has at most one final outcome: the first since its reopening."""
+class BatchState(msgspec.Struct):
+    """A fold over the lines of one journal. Each task has at most one final outcome: the first since its reopening.
 
-    def __init__(self) -> None:
-        self.tasks: dict[str, TaskHistory] = {}
-        """By id; without those that have no line."""
-        self.known_cost_usd = 0.0
-        """US dollars of all requests whose cost is known."""
-        self.reserve = Reserve()
-        """The reserve for the other requests."""
-        self.unknown_costs = 0
-        """Attempts whose cost is not known."""
-        self.attempts = 0
-        """Attempts that have ended, in all starts, with those that no longer count."""
-        self.stragglers = 0
-        """Lines of attempts that came when the task was done already, or belong to a result that counts no more."""
-        self.pauses = 0
-        self.paused: dict[str, str] = {}
-        """Why, by the ids of the tasks whose runs wait for a rate limit, if the batch still runs."""
-        self.opened: Opened | None = None
-        """The last start of the batch."""
-        self.starts = 0
-        """Number of starts of the batch."""
-        self.closed: Closed | None = None
-        """How the last start ended; None if it was killed, or has not ended yet."""
-        self._input = self._output = self._cache_read = self._cache_write = 0
+    `agent.batch.journal.checkpoint` keeps all fields. A change of what a line does to them raises its `VERSION`.
+    """
+
+    tasks: dict[str, TaskHistory] = {}
+    """By id; without those that have no line."""
+    known_cost_usd: float = 0.0
+    """US dollars of all requests whose cost is known."""
+    reserve: Reserve = msgspec.field(default_factory=Reserve)
+    """The reserve for the other requests."""
+    unknown_costs: int = 0
+    """Attempts whose cost is not known."""
+    attempts: int = 0
+    """Attempts that have ended, in all starts, with those that no longer count."""
+    stragglers: int = 0
+    """Lines of attempts that came when the task was done already, or belong to a result that counts no more."""
+    pauses: int = 0
+    paused: dict[str, str] = {}
+    """Why, by the ids of the tasks whose runs wait for a rate limit, if the batch still runs."""
+    sent: SentBatches = msgspec.field(default_factory=SentBatches)
+    """The message batches of which not all results are recorded."""
+    opened: Opened | None = None
+    """The last start of the batch."""
+    starts: int = 0
+    """Number of starts of the batch."""
+    closed: Closed | None = None
+    """How the last start ended; None if it was killed, or has not ended yet."""
+    changes: dict[str, Changed] = {}
+    """The last change of each kind since the last start, in their order."""
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
 
     @property
     def usage(self) -> Usage:
         """Tokens of all attempts that have ended."""
-        return Usage(self._input, self._output, self._cache_read, self._cache_write)
+        return Usage(self.input, self.output, self.cache_read, self.cache_write)
 
     @property
     def cost_usd(self) -> float | None:
@@ -95,8 +119,14 @@ class BatchState:
         return self.tasks.get(task) or TaskHistory()
 
     def interrupted(self) -> Iterator[str]:
-        """Ids of tasks with an attempt that has started and not finished."""
-        return (task for task, history in self.tasks.items() if history.is_interrupted)
+        """Ids of tasks with an attempt that has started and not finished, without those in `sent`: the provider works
+        for these whether the batch process lives or not."""
+        sent = self.sent.tasks
+        return (
+            task
+            for task, history in self.tasks.items()
+            if history.running and history.is_interrupted and task not in sent
+        )
 
     def statuses(self) -> dict[str, int]:
         """How many tasks are done with each status, by its word."""
@@ -105,6 +135,11 @@ class BatchState:
             if history.status is not None:
                 counts[history.status.value] = counts.get(history.status.value, 0) + 1
         return counts
+
+    def statuses_of(self, tasks: Iterable[str]) -> Iterator[TaskStatus | None]:
+        """The status of the result of each of these tasks; None while it is not done."""
+        none, find = TaskHistory(), self.tasks.get
+        return (find(task, none).status for task in tasks)
 
     def take(self, line: JournalLine, offset: int) -> None:
         """The next line; `offset` is the byte of the journal where it begins."""
@@ -119,14 +154,34 @@ class BatchState:
             self.paused[line.task] = line.reason
         elif isinstance(line, Resumed):
             self.paused.pop(line.task, None)
-        elif isinstance(line, Reopened):
+        else:
+            self._take_rare(line, offset)
+
+    def _take_rare(self, line: JournalLine, offset: int) -> None:
+        if isinstance(line, Reopened):
             self._reopened(line)
-        elif isinstance(line, Opened):
+        elif isinstance(line, ScoredGlance | Scored):
+            history = self._of(line.task)
+            if history.status is not None and history.attempt == line.attempt:
+                history.scored = offset
+        else:
+            self._take_of_batch(line)
+
+    def _take_of_batch(self, line: JournalLine) -> None:
+        """A line about the batch as a whole."""
+        if isinstance(line, Opened):
             self.opened, self.closed = line, None
             self.paused.clear()
+            self.changes.clear()
             self.starts += 1
+        elif isinstance(line, BatchPlanned | BatchCreated):
+            self.sent.take(line)
         elif isinstance(line, Closed):
             self.closed = line
+        elif isinstance(line, Changed):
+            self.changes.pop("pause" if line.what == "resume" else line.what, None)
+            if line.what != "resume":
+                self.changes[line.what] = line
 
     def _of(self, task: str) -> TaskHistory:
         history = self.tasks.get(task)
@@ -147,6 +202,8 @@ class BatchState:
         history, outcome, attempt = self._of(line.task), line.outcome, line.attempt
         if self.paused:
             self.paused.pop(line.task, None)
+        if self.sent.open:
+            self.sent.finished(line.task, attempt)
         self._pay(outcome)
         if attempt > history.attempts:
             history.attempts = attempt
@@ -165,10 +222,10 @@ class BatchState:
         usage = outcome.usage
         self.attempts += 1
         self.reserve.add(outcome)
-        self._input += usage.input
-        self._output += usage.output
-        self._cache_read += usage.cache_read
-        self._cache_write += usage.cache_write
+        self.input += usage.input
+        self.output += usage.output
+        self.cache_read += usage.cache_read
+        self.cache_write += usage.cache_write
         if outcome.cost_usd is None:
             self.unknown_costs += 1
             self.known_cost_usd += outcome.known_cost_usd
@@ -183,6 +240,7 @@ class BatchState:
             return True
         if history.status is not None:
             history.status, history.attempt, history.offset, history.failed = None, 0, -1, 0
+            history.scored = -1
         return False
 
     def _reopened(self, line: Reopened) -> None:

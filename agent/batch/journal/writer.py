@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal
 
+from agent.batch.journal.checkpoint import Prefix, write_checkpoint
 from agent.batch.journal.errors import JournalError
 from agent.batch.journal.lock import Lock
 from agent.batch.journal.reader import TornTail, move_torn_tail, read_journal
 from agent.batch.journal.rundir_files import open_rundir_file
 from supervisor.home.safe_files import make_folder, sync, sync_folder, write_all
+from supervisor.loop.steps import Steps
 from wire.batch.journal_lines import (
     AnyLine,
     Closed,
@@ -24,20 +27,27 @@ from wire.batch.journal_lines import (
     Paused,
     Reopened,
     Resumed,
+    Scored,
     Started,
     encode_line,
 )
 from wire.batch.outcome import cut_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from agent.batch.journal.state import BatchState
     from supervisor.loop.loop import Loop, Timer
-    from wire.batch.outcome import Outcome
+    from wire.batch.outcome import Outcome, Score
 
 JOURNAL = "journal.jsonl"
+CHECKPOINT_BYTES = 4 << 20
+"""Least bytes of the journal between two checkpoints while the batch runs; reading so many lines takes about 30 ms."""
+CHECKPOINT_SHARE = 16
+"""The journal grows by this part of its size from one checkpoint to the next."""
+LEAST_BYTES = 1 << 20
+"""Bytes of the journal for which its end is worth a checkpoint."""
 NO_LOCKS_NOTE = "the file system has no locks: {} marks the folder as in use; another machine cannot be asked"
 
 
@@ -94,6 +104,10 @@ class Journal:
         self._timer: Timer | None = None
         """The timer of the next flush."""
         self._is_flushing = False
+        self._prefix = Prefix()
+        """The bytes of the last checkpoint that this process has begun."""
+        self._checkpoint_at = CHECKPOINT_BYTES
+        """The size of the journal at which the next one is due."""
 
     @classmethod
     def open(
@@ -136,9 +150,9 @@ class Journal:
 
     # --- lines --------------------------------------------------------------------------------------------
 
-    def opened(self, *, version: str, tasks: int, jobs: int) -> None:
+    def opened(self, *, version: str, tasks: int, jobs: int, socket: str = "") -> None:
         """This process begins its work."""
-        self.append(Opened, version=version, pid=os.getpid(), tasks=tasks, jobs=jobs)
+        self.append(Opened, version=version, pid=os.getpid(), tasks=tasks, jobs=jobs, socket=socket)
 
     def started(self, task: str, attempt: int, digest: str = "") -> None:
         """An attempt is about to begin: fork in `when_durable`."""
@@ -158,6 +172,10 @@ class Journal:
     def reopened(self, task: str) -> None:
         """The task is to be run again; its result stands until a new attempt has started."""
         self.append(Reopened, task=task)
+
+    def scored(self, task: str, attempt: int, score: Score) -> None:
+        """The result of this attempt was scored again."""
+        self.append(Scored, task=task, attempt=attempt, score=score)
 
     def closed(
         self, reason: Literal["done", "drained", "stopped", "budget", "deadline", "failures"], limit: str = ""
@@ -200,6 +218,17 @@ class Journal:
         self._lock.release(self._fd)
         self._fd = -1
 
+    def checkpoint(self) -> Iterator[None]:
+        """Keeps the state after the lines that are safe, in steps, so that the next start does not read them. Does
+        nothing for a short journal, and without room on the disk: then the next start takes longer."""
+        if self._size - self._prefix.size < LEAST_BYTES:
+            return
+        while self.life is JournalState.OPEN and self._prefix.grow(self._fd, self._size):
+            yield
+        if self.life is JournalState.OPEN and self._prefix.size == self._size:
+            with suppress(OSError):
+                write_checkpoint(self.path, self.state, self._prefix, lines=self._seq - len(self._waiting))
+
     # --- disk ---------------------------------------------------------------------------------------------
 
     def _read(self) -> None:
@@ -207,6 +236,7 @@ class Journal:
         system has not written yet. Raises `JournalError`, `OSError`."""
         contents = read_journal(self.path, self._fd)
         self.state, self._seq, self._size = contents.state, contents.lines, contents.end
+        self._checkpoint_at = contents.kept + CHECKPOINT_BYTES
         if self._lock.file is not None:
             self.notices.append(NO_LOCKS_NOTE.format(self._lock.file))
         if (torn := contents.torn) is not None:
@@ -241,6 +271,9 @@ class Journal:
             for line, text in waiting:
                 self.state.take(line, self._size)
                 self._size += len(text)
+            if self._size >= self._checkpoint_at:
+                self._checkpoint_at = self._size + max(CHECKPOINT_BYTES, self._size // CHECKPOINT_SHARE)
+                Steps(self._loop, self.checkpoint())
         self._is_flushing = True
         try:
             for callback in callbacks:

@@ -1,1 +1,1 @@
-"""The start of a batch on its folder: what is done, what is interrupted, what is to be run."""
+"""A batch on its folder at its start and its end: what is done, interrupted and to be run; its results."""

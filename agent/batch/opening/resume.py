@@ -9,25 +9,26 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.budget import BYTES_PER_TOKEN
-from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import BatchFile
 from agent.batch.journal.rundir_files import IN_RUNS, rundir_lines
 from agent.batch.log import utc_now
+from agent.batch.opening.backlog import find_backlog
 from agent.batch.opening.settings import FLAGS, flags_of
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.tasks.digest import Digests
 from agent.request_checks import UsageError
-from wire.batch.outcome import Outcome, TaskStatus
-from wire.suggestions import join_names, no_such
+from wire.batch.outcome import SCORED, Outcome, TaskStatus
+from wire.suggestions import join_names
 from wire.text import counted, noun_for, one_line, valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from agent.batch.journal.folder import RunFolder
     from agent.batch.journal.state import BatchState
     from agent.batch.journal.writer import Journal
+    from agent.batch.opening.comparison import Comparison
     from agent.batch.request import BatchRequest
     from agent.options import RunRequest
     from wire.batch.link import WorktreeBase
@@ -37,7 +38,6 @@ NAMED = 5
 """Tasks that a notice names; of more it says the number."""
 
 
-FAILED, CHANGED, ALL = "failed", "changed", "all"
 CUT_OFF = "the batch process ended in the middle of it"
 OVERHEAD_TOKENS = 2_000
 """Tokens of the system prompt and the built-in tools in a first request, which no event shows."""
@@ -61,9 +61,12 @@ class Opening(msgspec.Struct, frozen=True):
     again: tuple[str, ...]
     """The tasks that are done and run again."""
     digests: dict[str, str]
-    """The digest of each task to run."""
+    """The digest of each task to run, or whose result is awaited from a message batch."""
     notices: list[str]
     """Lines for the user."""
+    compared: Iterator[str]
+    """Compares the tasks that `notices` do not tell of with their results, to be done while runs are under way: with
+    many tasks it takes long. Gives "" after each task, and at the end a line for the user if some have changed."""
 
 
 def open_batch(
@@ -72,60 +75,81 @@ def open_batch(
     """Writes what the folder needs, ends the attempts in the journal that were cut off, and reopens what is to be
     redone. Raises `FolderError`, `RedoError`, and `JournalError` if that cannot be written."""
     state = journal.state
-    _check_complete(folder, state)
     notices = list(journal.notices)
     digests = Digests(request)
-    current = {task.id: digests.of(task) for task in tasks}
-    done = {task.id: status for task in tasks if (status := state.history(task.id).status) is not None}
-    changed = [task for task in done if (old := state.history(task).digest) and old != current[task]]
-    redo = tasks_to_redo(request.redo, done, changed, current)
-    to_run = [task for task in tasks if task.id not in done or task.id in redo]
+    backlog = find_backlog(request, tasks, folder, state, digests, at_once=False)
+    known, found, redo, left = backlog.known, backlog.comparison, backlog.redo, backlog.left
+    done = dict(found.done) if redo else found.done
+    to_run = [task for task in left if task.id not in state.sent.tasks]
     if request.command_prefix is not None and request.workspace == "shared" and to_run:
         notices.append(SHARED_INSIDE)
     bases = () if request.workspace != "worktree" else _bases(request, to_run, folder, notices)
     interrupted = {task: facts for task, facts in cut_off_runs(folder, state).items() if task not in redo}
+    before = tasks if known is None else known.values()
+    repeats = {task.id: task.repeat or 0 for task in before} if interrupted else {}
     for task, facts in interrupted.items():
         history = state.history(task)
-        journal.finished(cut_off_outcome(task, history.running, history.digest, facts), final=False)
+        outcome = cut_off_outcome(task, history.running, history.digest, facts, repeats.get(task, 0))
+        journal.finished(outcome, final=False)
     for task in redo:
         journal.reopened(task)
         del done[task]
-    notices += _notices(state, current, [task for task in changed if task not in redo], list(interrupted))
-    _write(request, tasks, folder, digests, version, bases)
+    compared = _compare(found, redo)
+    notices += _notices(list(interrupted), compared if found.is_complete else (), found.gone)
+    if rescored := _with_another_score(request, folder, before, tasks, done):
+        notices.append(f"{_tasks(rescored)}: the score command changed, the score stays: zot batch score scores again")
+    if known is not None:  # the tasks of earlier starts stay in the folder, with their results
+        known |= {task.id: task for task in tasks}
+        folder.write_tasks(known.values())
+    _write_batch(request, folder, len(tasks if known is None else known), digests, version, bases)
     journal.sync()
     return Opening(
         to_run,
         done,
         tuple(task.id for task in to_run if task.id in redo),
-        {task.id: current[task.id] for task in to_run},
+        {task.id: found.rest.get(task.id) or digests.of(task) for task in left},
         notices,
+        compared,
     )
 
 
-def _check_complete(folder: RunFolder, state: BatchState) -> None:
-    """Raises `FolderError` if there are runs that the journal knows nothing of: a journal that was lost would have all
-    tasks paid for again. No crash does this, for a run begins after its line is safe."""
-    if state.tasks or folder.read_batch() is None or not folder.runs.is_dir() or not any(folder.runs.iterdir()):
-        return
-    raise FolderError(
-        f"{folder.journal}: has no runs, but {folder.runs} has some: the journal was lost. Restore it from a copy; or,"
-        " to run all tasks again, name a new folder with -o"
-    )
+def _compare(found: Comparison, redo: Collection[str]) -> Iterator[str]:
+    """As `Opening.compared`."""
+    for _ in found.look_on(redo):
+        yield ""
+    if changed := [task for task in found.changed if task not in redo]:
+        yield f"{_tasks(changed)} changed since the result was made, which stays: --redo changed runs them again"
 
 
-def _notices(
-    state: BatchState, current: dict[str, str], changed: Sequence[str], interrupted: Sequence[str]
+def _with_another_score(
+    request: BatchRequest,
+    folder: RunFolder,
+    known: Iterable[Task],
+    tasks: Sequence[Task],
+    done: Mapping[str, TaskStatus],
 ) -> list[str]:
-    notices = []
+    """The done tasks whose `score` command is not the one of the last start."""
+    before = folder.read_batch()
+    flags = {} if before is None else before.settings.get(FLAGS)
+    flag = flags.get("score") if isinstance(flags, dict) else None
+    if request.score is None and not any(task.score for task in tasks):
+        return []
+    commands = {task.id: task.score or flag for task in known}
+    return [
+        task.id
+        for task in tasks
+        if task.id in commands
+        and done.get(task.id) in SCORED
+        and (task.score or request.score) not in (None, commands[task.id])
+    ]
+
+
+def _notices(interrupted: Sequence[str], changed: Iterable[str], gone: Sequence[str]) -> Iterator[str]:
     if interrupted:
-        notices.append(f"{_tasks(interrupted)} had been started and had not ended: run again")
-    if changed:
-        notices.append(
-            f"{_tasks(changed)} changed since the result was made, which stays: --redo changed runs them again"
-        )
-    if gone := [task for task in state.tasks if task not in current]:
-        notices.append(f"{_tasks(gone)} in the folder, but not among the tasks of this start: left as they are")
-    return notices
+        yield f"{_tasks(interrupted)} had been started and had not ended: run again"
+    yield from changed
+    if gone:
+        yield f"{_tasks(gone)} in the folder, but not among the tasks of this start: left as they are"
 
 
 def _tasks(ids: Sequence[str]) -> str:
@@ -155,50 +179,21 @@ def _bases(
     return tuple(bases.values())
 
 
-def _write(
-    request: BatchRequest, tasks: Sequence[Task], folder: RunFolder, digests: Digests, version: str,
+def _write_batch(
+    request: BatchRequest, folder: RunFolder, tasks: int, digests: Digests, version: str,
     bases: tuple[WorktreeBase, ...],
 ) -> None:  # fmt: skip
-    """The tasks of earlier starts stay in the folder, with their results."""
     before = folder.read_batch()
-    known = {task.id: task for task in folder.read_tasks()} if before is not None else {}
-    known |= {task.id: task for task in tasks}
-    folder.write_tasks(known.values())
     folder.write_batch(
         BatchFile(
             version=version,
             created=utc_now() if before is None else before.created,
-            tasks=len(known),
+            tasks=tasks,
             tasks_digest="",
             settings={"digest": digests.settings, FLAGS: flags_of(request)},
             bases=bases or (() if before is None else before.bases),
         )
     )
-
-
-class RedoError(ValueError):
-    """`--redo` names a task that is not in the batch."""
-
-
-def tasks_to_redo(
-    words: Iterable[str], done: Mapping[str, TaskStatus], changed: Iterable[str], tasks: Iterable[str]
-) -> set[str]:
-    """The ids of the done tasks that the words name. `done` has the status of each done task, `changed` the done tasks
-    whose inputs have changed, `tasks` all ids. A task is named by its id even if that is `failed`, `changed` or `all`.
-    Raises `RedoError`."""
-    known, chosen = set(tasks), set[str]()
-    for word in words:
-        if word in known:
-            chosen |= {word} & done.keys()
-        elif word == FAILED:
-            chosen |= {task for task, status in done.items() if status is not TaskStatus.OK}
-        elif word == CHANGED:
-            chosen |= set(changed)
-        elif word == ALL:
-            chosen |= done.keys()
-        else:
-            raise RedoError(f"--redo: {no_such('task', word, sorted(known))}")
-    return chosen
 
 
 def cut_off_runs(folder: RunFolder, state: BatchState) -> dict[str, RunFacts]:
@@ -233,11 +228,11 @@ def facts_of_cut_off(events: Path, *, was_paused: bool = False) -> RunFacts:
     return facts
 
 
-def cut_off_outcome(task: str, attempt: int, digest: str, facts: RunFacts) -> Outcome:
+def cut_off_outcome(task: str, attempt: int, digest: str, facts: RunFacts, repeat: int = 0) -> Outcome:
     """The outcome of an attempt whose end was not recorded."""
     now = utc_now()
     return Outcome(
-        id=task, attempt=attempt, status=TaskStatus.INTERRUPTED, reason=CUT_OFF, digest=digest,
+        id=task, attempt=attempt, status=TaskStatus.INTERRUPTED, reason=CUT_OFF, digest=digest, repeat=repeat,
         usage=facts.usage, steps=facts.step, requests=facts.answered, rate_limited=facts.rate_limited,
         cost_usd=None if facts.has_unknown_cost else facts.known_usd, known_cost_usd=facts.known_usd,
         reserved_usd=facts.lost.at_most_usd, lost=facts.lost if facts.lost.requests else None,

@@ -17,6 +17,7 @@ from agent.model.worker_process import ModelWorker
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from agent.batch.pool.prefix_turns import Prefix
     from agent.batch.throttle import Throttle
     from agent.model.provider import Line
     from agent.model.worker_process import StartWorker
@@ -74,6 +75,8 @@ class Lease:
     connection: WorkerConnection = field(compare=False, repr=False)
     throttle: Throttle = field(compare=False, repr=False)
     queued_at: float = field(compare=False)
+    prefix: Prefix | None = field(compare=False, default=None, repr=False)
+    """The beginning that it may share with requests of other runs."""
     state: LeaseState = field(compare=False, default=LeaseState.QUEUED)
     worker: ModelWorker | None = field(compare=False, default=None, repr=False)
     refusals: int = field(compare=False, default=0)
@@ -95,14 +98,21 @@ class LeaseQueue:
     def add(self, lease: Lease) -> None:
         heapq.heappush(self._heap, lease)
 
-    def first(self) -> Lease | None:
+    def first(self, may_go: Callable[[Lease], bool]) -> Lease | None:
+        """The oldest one that may go; None if there is none."""
         while self._heap and self._heap[0].state is not LeaseState.QUEUED:
             heapq.heappop(self._heap)
-        return self._heap[0] if self._heap else None
+        if not self._heap or may_go(self._heap[0]):
+            return self._heap[0] if self._heap else None
+        return min((lease for lease in self.waiting() if may_go(lease)), default=None)
 
-    def take(self) -> Lease:
-        """Removes the first one."""
-        return heapq.heappop(self._heap)
+    def take(self, lease: Lease) -> None:
+        """Removes this one."""
+        if lease is self._heap[0]:
+            heapq.heappop(self._heap)
+        else:
+            self._heap.remove(lease)
+            heapq.heapify(self._heap)
 
     def waiting(self) -> list[Lease]:
         return [lease for lease in self._heap if lease.state is LeaseState.QUEUED]

@@ -1,7 +1,8 @@
 """Model workers that the runs of a batch share: a worker serves one run at a time, for one request.
 
-A request waits until the throttle of its account permits it and a worker is free. A refusal for a rate limit does not
-reach the run: the request waits again, at its old place. A worker whose run is over in mid-reply is killed.
+A request waits until the throttle of its account permits it and a worker is free, and until another one with the same
+beginning has filled the provider's cache. A refusal for a rate limit does not reach the run: the request waits again,
+at its old place. A worker whose run is over in mid-reply is killed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from agent.batch.pool.leases import (
     max_tokens_of,
     request_line,
 )
+from agent.batch.pool.prefix_turns import PrefixTurns, prefix_of
 from agent.batch.throttle import RateWait, Throttle
 from agent.cassette.reply_lines import Limits
 from agent.model.provider import TERMINAL
@@ -43,6 +45,9 @@ if TYPE_CHECKING:
 
 TELL_AFTER_S = 0.2
 """Seconds. A shorter wait is no pause."""
+TELL_TURN_AFTER_S = 5.0
+"""Seconds. A request that waits for another one to fill the provider's cache for less is no pause."""
+TURN = "another request fills the provider's cache; --no-warm-cache does not wait for it"
 TOO_LARGE_AFTER = 3
 """Refusals of a request that takes more than the whole limit, before its run gets the refusal."""
 
@@ -59,6 +64,7 @@ class ModelPool:
         start_worker: StartWorker,
         *,
         jobs: int,
+        warm_cache: bool = True,
         on_line: Callable[[str, bytes | bytearray], None],
         on_paused: Callable[[str, str], None],
         on_resumed: Callable[[str], None],
@@ -81,6 +87,8 @@ class ModelPool:
         self._counters: dict[str, RunCounters] = {}
         self._sequence = 0
         self._users_pause = ""
+        self._turns = PrefixTurns()
+        self._warms = warm_cache and jobs > 1
         self._workers = WorkerSet(loop, start_worker, on_line=self._take, on_failed=self._fail)
         self._timer: Timer | None = None
         self._is_pumping = False
@@ -103,10 +111,12 @@ class ModelPool:
         if len(line) > REQUEST_LIMIT:
             self._refuse_unsent(run, request.id, f"the conversation makes a request of more than {REQUEST_LIMIT} bytes")
             return
-        queue = self._queue(connection.account(request.model))
+        account = connection.account(request.model)
+        queue, now = self._queue(account), self._loop.clock()
+        prefix = prefix_of(request, account) if self._warms else None
         self._sequence += 1
         lease = Lease(
-            self._sequence, run, request.id, request.model, line, most, connection, queue.throttle, self._loop.clock()
+            self._sequence, run, request.id, request.model, line, most, connection, queue.throttle, now, prefix
         )
         self._open[run] = lease
         queue.add(lease)
@@ -148,14 +158,21 @@ class ModelPool:
         self._users_pause = ""
         self._pump()
 
+    def set_jobs(self, jobs: int) -> None:
+        """From now on at most `jobs` workers serve requests; replies that have begun go on."""
+        self._jobs = jobs
+        for queue in self._queues.values():
+            queue.throttle.set_most(jobs)
+        self._pump()
+
     def counters(self, run: str) -> RunCounters:
         return self._counters.get(run) or RunCounters()
 
     def why_paused(self) -> str:
         """Why the oldest request that waits is not sent; "" if none waits for a permit."""
         now = self._loop.clock()
-        firsts = [first for queue in self._queues.values() if (first := queue.first()) is not None]
-        for lease in sorted(firsts):
+        firsts = [self._first(queue, now) for queue in self._queues.values()]
+        for lease in sorted(filter(None, firsts)):
             if (wait := self._wait_of(lease, now)) is not None:
                 return self._sentence(wait, now)
         return ""
@@ -184,30 +201,40 @@ class ModelPool:
         self._is_pumping = True
         try:
             now = self._loop.clock()
-            while (queue := self._next(now)) is not None:
-                self._send(queue.take())
+            while (found := self._next(now)) is not None:
+                lease, queue = found
+                queue.take(lease)
+                self._send(lease, now)
                 now = self._loop.clock()
         finally:
             self._is_pumping = False
         self._tell_and_wait(now)
 
-    def _next(self, now: float) -> LeaseQueue | None:
-        """The queue whose first request is the oldest of those that may be sent."""
+    def _next(self, now: float) -> tuple[Lease, LeaseQueue] | None:
+        """The oldest request that may be sent, and its queue."""
         if self._workers.leased >= self._jobs:
             return None
         ready = []
         for queue in self._queues.values():
-            lease = queue.first()
+            lease = self._first(queue, now)
             if lease is not None and self._wait_of(lease, now) is None:
                 ready.append((lease, queue))
-        return min(ready, key=lambda one: one[0])[1] if ready else None
+        return min(ready, key=lambda one: one[0]) if ready else None
+
+    def _first(self, queue: LeaseQueue, now: float) -> Lease | None:
+        """The oldest request that does not wait for another one to fill the provider's cache."""
+        return queue.first(lambda lease: self._turn_at(lease, now) is None)
+
+    def _turn_at(self, lease: Lease, now: float) -> float | None:
+        """The time until which the request waits for another one to fill the provider's cache; None: it does not."""
+        return None if self._users_pause else self._turns.wait_until(lease.prefix, now)
 
     def _wait_of(self, lease: Lease, now: float) -> RateWait | None:
         if self._users_pause:
             return RateWait(math.inf, self._users_pause)
         return lease.throttle.may_send(now, lease.throttle.estimate(lease.size))
 
-    def _send(self, lease: Lease) -> None:
+    def _send(self, lease: Lease, now: float) -> None:
         try:
             worker = self._workers.lease(lease, self._jobs)
         except SpawnError as error:
@@ -215,6 +242,7 @@ class ModelPool:
             return
         lease.state, lease.worker = LeaseState.SENT, worker
         lease.throttle.sent(lease.id, lease.size)
+        self._turns.sent(lease.prefix, lease.id, now)
         self._counters.setdefault(lease.run, RunCounters()).requests += 1
         if lease.is_told:
             lease.is_told = False
@@ -226,13 +254,16 @@ class ModelPool:
         could be sent: at a later one a request may be found that could, and nobody would look again."""
         soonest = math.inf
         for queue in list(self._queues.values()):
-            first = queue.first()
-            if first is None or (wait := self._wait_of(first, now)) is None:
-                continue
-            soonest = min(soonest, wait.until)
-            reason = self._sentence(wait, now)
+            first = self._first(queue, now)
+            wait = None if first is None else self._wait_of(first, now)
             for lease in queue.waiting():
-                tell_at = 0.0 if lease.refusals or self._users_pause else lease.queued_at + TELL_AFTER_S
+                if (turn_at := self._turn_at(lease, now)) is not None:
+                    soonest, reason, tell_at = min(soonest, turn_at), TURN, lease.queued_at + TELL_TURN_AFTER_S
+                elif wait is not None:
+                    soonest, reason = min(soonest, wait.until), self._sentence(wait, now)
+                    tell_at = 0.0 if lease.refusals or self._users_pause else lease.queued_at + TELL_AFTER_S
+                else:
+                    continue
                 if lease.is_told:
                     continue
                 if tell_at > now:
@@ -261,6 +292,7 @@ class ModelPool:
         kind = line["type"]
         if kind == "message_start" and lease.state is LeaseState.SENT:
             lease.state = LeaseState.STREAMING
+            self._turns.begun(lease.prefix, lease.id)
             lease.throttle.answered(now, lease.id, _limits(line))
         elif kind == "error" and self._is_to_wait(lease, line):
             self._refuse(lease, line)
@@ -290,6 +322,7 @@ class ModelPool:
     def _refuse(self, lease: Lease, line: Line) -> None:
         """The request goes back to its place in the queue, and its worker is free."""
         lease.throttle.refused(self._loop.clock(), lease.id, line.get("retry_after_s"), _limits(line))
+        self._turns.ended(lease.prefix, lease.id)
         self._workers.free(lease)
         lease.state, lease.worker = LeaseState.QUEUED, None
         lease.refusals += 1
@@ -316,6 +349,7 @@ class ModelPool:
 
     def _close(self, lease: Lease) -> None:
         lease.state = LeaseState.OVER
+        self._turns.ended(lease.prefix, lease.id)
         if self._open.get(lease.run) is lease:
             del self._open[lease.run]
 

@@ -15,11 +15,12 @@ from msgspec import Raw
 
 from agent.batch.budget import BYTES_PER_TOKEN, lost_request
 from agent.batch.pool.leases import max_tokens_of
+from agent.batch.pool.prefix_turns import asks_for_an_hour
 from agent.batch.reserve import add
 from agent.batch.schedule import may_pass
 from agent.model import catalogue
 from wire import events  # noqa: TC001  (msgspec reads the annotations)
-from wire.batch.outcome import Lost, Outcome, TaskStatus, Usage
+from wire.batch.outcome import SCORED, Lost, Outcome, Score, TaskStatus, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from wire.batch.link import ModelRequest, RunEnded
 
 RATE_LIMITED = 429
+NOT_SCORED = "the run was killed before its score command; zot batch score scores it"
 
 
 class _Totals(msgspec.Struct):
@@ -167,16 +169,17 @@ class RunFacts:
         """The cost of a request is unknown. `read` has the tokens of its input, as counted or estimated; None: they are
         estimated by the size of the last request. `most` are the most tokens of its reply; None: its `max_tokens`."""
         self.has_unknown_cost = True
-        asked, model = self.request, self.model
+        asked, model, is_hour = self.request, self.model, False
         if asked is not None:
-            model = asked.model
+            model, is_hour = asked.model, asks_for_an_hour(asked)
             try:
                 most = max_tokens_of(asked) if most is None else most
             except msgspec.DecodeError:
                 pass  # the pool has refused it
         if read is None:
             read = 0 if asked is None else len(bytes(asked.params)) // BYTES_PER_TOKEN + 1
-        self.lost += lost_request(model, read, catalogue.max_tokens(model) if most is None else most, received)
+        most = catalogue.max_tokens(model) if most is None else most
+        self.lost += lost_request(model, read, most, received, is_for_an_hour=is_hour)
 
 
 class RunClock:
@@ -232,6 +235,9 @@ class Attempt(msgspec.Struct, frozen=True):
     number: int
     digest: str = ""
     meta: dict[str, object] = {}
+    repeat: int = 0
+    is_scored: bool = False
+    """Whether its task has a `score` command."""
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
@@ -293,9 +299,18 @@ def outcome_of(attempt: Attempt, facts: RunFacts, ending: Ending) -> Outcome:
         setup=None if said is None else said.setup,
         check=None if said is None else said.check,
         diff="" if said is None else said.diff,
+        score=_score(attempt, status, said),
+        repeat=attempt.repeat,
         digest=attempt.digest,
         meta=attempt.meta,
     )
+
+
+def _score(attempt: Attempt, status: TaskStatus, said: RunEnded | None) -> Score | None:
+    """A run that was killed after its time cannot score itself."""
+    if said is not None and said.score is not None:
+        return said.score
+    return Score(None, reason=NOT_SCORED) if attempt.is_scored and status in SCORED else None
 
 
 def _status(facts: RunFacts, ending: Ending) -> tuple[TaskStatus, str]:

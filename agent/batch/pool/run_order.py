@@ -73,6 +73,8 @@ class Orders:
         host = self._processes.host_socket()
         if host not in self._flags:
             self._flags[host] = encode_request(replace(self._plain, host=host, is_host_of_batch=True))
+        if task.score is None and request.score is not None:
+            task = replace(task, score=request.score)
         begin = link.Begin(
             task=Raw(encode_task(task).rstrip(b"\n")),
             attempt=attempt,
@@ -86,7 +88,7 @@ class Orders:
         )
         limits = (task.timeout_s, request.task_timeout, request.run.timeout)
         return RunOrder(
-            attempt=Attempt(task.id, attempt, digest, task.meta),
+            attempt=Attempt(task.id, attempt, digest, task.meta, task.repeat or 0, task.score is not None),
             begin=begin,
             events=folder.events(task.id, attempt),
             stderr=folder.stderr(task.id, attempt),

@@ -13,6 +13,7 @@ import msgspec
 
 from agent.batch.journal.folder import RunFiles, RunFilesError
 from agent.batch.log import utc_now
+from agent.batch.pool.patience import Patience
 from agent.batch.pool.processes import kill_tree
 from agent.batch.pool.run_facts import Ending, EndReason, RunClock, RunFacts, outcome_of
 from agent.batch.pool.run_link import RunLink
@@ -115,8 +116,9 @@ class RunProcess:
         """Its process, once it has spoken: what has not spoken has started nothing."""
         self._others: set[Identity] = set()  # descendants that were seen when the run was killed
         self._timeout: Timer | None = None
-        self._patience: Timer | None = None
-        """The timer of the next thing that the run must do by itself."""
+        self._patience = Patience(loop)
+        self._told: TaskStatus | None = None
+        """Why the run was told to end."""
 
     # --- what it does ---------------------------------------------------------------------------------------
 
@@ -279,12 +281,19 @@ class RunProcess:
         elif isinstance(message, link.Cancel):
             self._listener.run_cancelled(self)
         elif isinstance(message, link.RunPhase):
-            self._doing = RunState(message.state)
-            if not self._is_stopping:
-                self._stop_waiting()
+            self._enter(RunState(message.state))
         elif isinstance(message, link.RunEnded):
             self.said = message
             self._await(EXIT_S, f"its process did not end within {EXIT_S:.0f} s after its result")
+
+    def _enter(self, state: RunState) -> None:
+        self._doing = state
+        if state is RunState.SCORE and self._timeout is not None:
+            self._timeout.cancel()
+        if state is RunState.SCORE and self._told is TaskStatus.TIMEOUT and self._end_reason is None:
+            self._is_stopping, self._told = False, None  # it has ended in time
+        if not self._is_stopping:
+            self._patience.end()
 
     def _on_link_end(self, reason: str) -> None:
         if self.life is RunLife.ALIVE and self.said is None:
@@ -293,17 +302,19 @@ class RunProcess:
     # --- the end --------------------------------------------------------------------------------------------
 
     def abort(self, status: TaskStatus, reason: str) -> None:
-        """Tells the run to end now. If it does not, it is killed and gets this status. Only the first call counts."""
-        if self._is_stopping or self.life is not RunLife.ALIVE or self.said is not None:
+        """Tells the run to end now. If it does not, it is killed and gets this status. Only the first call counts, but
+        a run whose time is over can be interrupted: it may be about to score itself."""
+        is_told = self._told in (status, TaskStatus.INTERRUPTED)
+        if is_told or self._end_reason is not None or self.life is not RunLife.ALIVE or self.said is not None:
             return
-        self._is_stopping = True
+        self._is_stopping, self._told = True, status
         self.resume()
         if self._timeout is not None:
             self._timeout.cancel()
         if self._link is not None:
             self._link.send(link.encode(link.Abort(status.value, reason)))
         words = f"{reason}; it did not end within {ABORT_S:.0f} s and was killed"
-        self._patient(ABORT_S, lambda: self.kill(EndReason(status, words)))
+        self._patience.wait(ABORT_S, lambda: self.kill(EndReason(status, words)))
 
     def kill(self, end_reason: EndReason) -> None:
         """Kills the whole tree now. Of several reasons the first one counts."""
@@ -311,7 +322,7 @@ class RunProcess:
             return
         self._is_stopping = True
         self._end_reason = self._end_reason or end_reason
-        self._stop_waiting()
+        self._patience.end()
         if self.child is not None:
             self._others |= kill_tree(self.child)
 
@@ -322,16 +333,7 @@ class RunProcess:
             said = self.said
             self.kill(EndReason(TaskStatus.CRASHED, failure) if said is None else EndReason(said.status, said.reason))
 
-        self._patient(seconds, give_up)
-
-    def _patient(self, seconds: float, give_up: Callable[[], None]) -> None:
-        self._stop_waiting()
-        self._patience = self._loop.call_later(seconds, give_up)
-
-    def _stop_waiting(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
+        self._patience.wait(seconds, give_up)
 
     def _on_failed(self, error: SpawnError) -> None:
         self.never_began = True
@@ -343,7 +345,7 @@ class RunProcess:
         self._exit = exit_status
         if self._link is not None:
             self._link.drain()
-        self._stop_waiting()
+        self._patience.end()
         if self.said is not None and self._end_reason is None and exit_status.code >= 0:
             self._finish()
             return
@@ -372,7 +374,7 @@ class RunProcess:
         self._listener.run_cancelled(self)
         for _ in range(self.requests - self._free - self.facts.answered):
             self.facts.lose(None)
-        self._stop_waiting()
+        self._patience.end()
         if self._timeout is not None:
             self._timeout.cancel()
         if self._link is not None:

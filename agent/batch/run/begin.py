@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import asdict, replace
 
+from agent.batch.tasks.repeat import variables
 from agent.options import RunRequest
 from agent.request_checks import UsageError
 from supervisor.home.safe_files import read_file, read_start
@@ -87,7 +88,7 @@ def _schema(given: dict[str, Any] | str | None) -> str | None:
 
 
 def set_environment(environ: MutableMapping[str, str], task: Task) -> None:
-    """Sets the variables of the task. Raises `UsageError`."""
+    """Sets the variables of the task, and those of a repetition. Raises `UsageError`."""
     for name, value in task.env.items():
         if not name or "=" in name or "\0" in name + value:
             raise UsageError(
@@ -95,6 +96,7 @@ def set_environment(environ: MutableMapping[str, str], task: Task) -> None:
                 " there is a zero byte in it"
             )
         environ[name] = value
+    environ.update(variables(task))
 
 
 # --- files --------------------------------------------------------------------------------------------------

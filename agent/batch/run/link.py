@@ -11,6 +11,7 @@ import orjson
 
 from supervisor.loop.outbox import Outbox
 from wire.batch import link as messages
+from wire.exit_codes import Status
 from wire.framing import LineSplitter, Oversize
 
 if TYPE_CHECKING:
@@ -42,10 +43,12 @@ class BatchLink:
         self._is_paused = False
         self.abort: messages.Abort | None = None
         """Why the batch wants the run to end, once it has said so."""
+        self.interruption: messages.Abort | None = None
+        """The same, if the batch itself stops; it may come after the end of the run's time."""
         self.is_lost = False
         """Whether the batch has gone, or says what cannot be understood."""
         self.on_end: Callable[[], None] = _nothing
-        """Called when `abort` or `is_lost` is set."""
+        """Called when the batch wants the run to end, and when `is_lost` is set."""
         self.on_line: Callable[[dict[str, Any]], None] = _ignore
         """Gets each line of a model worker."""
 
@@ -167,8 +170,10 @@ class BatchLink:
             except (orjson.JSONDecodeError, msgspec.DecodeError):
                 self._lose()
                 return
-            if isinstance(message, messages.Abort) and self.abort is None:
-                self.abort = message
+            if isinstance(message, messages.Abort):
+                self.abort = self.abort or message
+                if message.status != Status.TIMEOUT.value:
+                    self.interruption = message
                 self.on_end()
 
     def _lose(self) -> None:

@@ -35,7 +35,12 @@ def main(argument: bytes = b"") -> int:
     except (LinkError, OSError) as error:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
         return Status.INTERRUPTED.exit_code
-    status = TaskRun(link, begin).run()
+    if begin.again is None:
+        status = TaskRun(link, begin).run()
+    else:
+        from agent.batch.run.score_run import ScoreRun  # most runs are of tasks
+
+        status = ScoreRun(link, begin).run()
     link.close()
     return status
 

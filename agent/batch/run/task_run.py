@@ -1,5 +1,5 @@
-"""Carries out one attempt of a task: makes its workspace, runs `setup`, the prompt and `check`, saves what has changed,
-and says how all this ended."""
+"""Carries out one attempt of a task: makes its workspace, runs `setup`, the prompt, `check` and `score`, saves what has
+changed, and says how all this ended."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.teardown import end_descendants
 from wire import events
 from wire.batch.link import RunEnded, RunPhase
-from wire.batch.outcome import TaskStatus
+from wire.batch.outcome import SCORED, TaskStatus
 from wire.batch.task import TaskError, decode_task
 from wire.exit_codes import Status
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import RunRequest
     from wire.batch.link import Begin
-    from wire.batch.outcome import CommandEnd
+    from wire.batch.outcome import CommandEnd, Score
     from wire.batch.task import Task
 
 BATCH_GONE = "the batch has gone"
@@ -92,12 +92,13 @@ class TaskRun:
         self._workspace: TaskWorkspace | None = None
         self._setup: CommandEnd | None = None
         self._check: CommandEnd | None = None
+        self._score: Score | None = None
         self._diff = ""
         self._confinement: Confinement | None = None
         self._prompt: Headless | None = None
         self._has_no_room = False
         self._signal = ""
-        """The name of the signal that has ended `setup` or `check`."""
+        """The name of the signal that has ended `setup`, `check` or `score`."""
 
     def run(self) -> int:
         """Returns the exit status of the process."""
@@ -110,7 +111,7 @@ class TaskRun:
         self._link.send(
             RunEnded(
                 status=end.status, reason=end.reason, may_pass=end.may_pass,
-                setup=self._setup, check=self._check, diff=self._diff, has_no_room=self._has_no_room,
+                setup=self._setup, check=self._check, score=self._score, diff=self._diff, has_no_room=self._has_no_room,
             )
         )  # fmt: skip
         return exit_code
@@ -139,6 +140,8 @@ class TaskRun:
         end = self._save_diff(end)
         if task.check is not None and end.status is TaskStatus.OK:
             end = self._run_check(task.check, prepared.options.cwd)
+        if task.score is not None and end.status in SCORED:
+            end = self._run_score(task.score, prepared.options.cwd, end, result.text)
         return end, result.exit_code
 
     # --- before the prompt ----------------------------------------------------------------------------------
@@ -151,17 +154,21 @@ class TaskRun:
         if self._begin.workspace:
             folder = self._make_workspace(folder)
         if task.setup is not None:
-            self._setup = self._command(task.setup, folder)
-            self._raise_if_ended()
-            if self._setup.exit_status:
-                from agent.batch.workspace.commands import failure
-
-                raise EarlyError(TaskStatus.SETUP_FAILED, failure("setup", self._setup))
+            self._run_setup(task.setup, folder)
         if self._begin.prefix:
             self._confine(folder)
         if task.setup is not None or self._begin.prefix:
             self._link.send(RunPhase("starting"))
         return folder
+
+    def _run_setup(self, command: str, folder: str) -> None:
+        """Raises `EarlyError`."""
+        self._setup = self._command(command, folder)
+        self._raise_if_ended()
+        if self._setup.exit_status:
+            from agent.batch.workspace.commands import failure
+
+            raise EarlyError(TaskStatus.SETUP_FAILED, failure("setup", self._setup))
 
     def _confine(self, folder: str) -> None:
         """Tries the prefix of `--in` before anything is paid for. Raises `EarlyError`."""
@@ -290,6 +297,23 @@ class TaskRun:
             return End(TaskStatus.CHECK_FAILED, failure("check", self._check))
         return End(TaskStatus.OK)
 
+    def _run_score(self, command: str, cwd: str, end: End, text: str) -> End:
+        """The end stays as it is, unless the batch or a signal interrupts the command."""
+        from agent.batch.scoring.score_command import run_score
+
+        self._link.send(RunPhase("score"))
+        diff = str(Path(self._begin.workspace).parent.parent / self._diff) if self._diff else ""
+        with self._loop() as loop:
+            score = run_score(
+                loop, command, cwd=cwd, status=end.status.value, text=text, diff=diff, is_stopped=self._is_interrupted,
+                confinement=self._confinement,
+            )  # fmt: skip
+        if self._is_interrupted():
+            words = self._link.interruption.reason if self._link.interruption is not None else self._end_words()
+            return End(TaskStatus.INTERRUPTED, words)
+        self._score = score
+        return end
+
     # --- commands -------------------------------------------------------------------------------------------
 
     def _command(self, command: str, cwd: str, *, confinement: Confinement | None = None) -> CommandEnd:
@@ -319,7 +343,11 @@ class TaskRun:
         self._signal = self._signal or number.name
 
     def _is_ended(self) -> bool:
-        return bool(self._signal) or self._link.abort is not None or self._link.is_lost
+        return self._link.abort is not None or self._is_interrupted()
+
+    def _is_interrupted(self) -> bool:
+        """Whether the attempt has ended for another reason than that its time is over."""
+        return bool(self._signal) or self._link.interruption is not None or self._link.is_lost
 
     def _raise_if_ended(self) -> None:
         """Raises `EarlyError` if the batch or a signal has ended the attempt."""
@@ -327,8 +355,10 @@ class TaskRun:
         if abort is not None:
             raise EarlyError(TaskStatus(abort.status), abort.reason)
         if self._is_ended():
-            by_signal = f"interrupted by {self._signal}" if self._signal else BATCH_GONE
-            raise EarlyError(TaskStatus.INTERRUPTED, by_signal)
+            raise EarlyError(TaskStatus.INTERRUPTED, self._end_words())
+
+    def _end_words(self) -> str:
+        return f"interrupted by {self._signal}" if self._signal else BATCH_GONE
 
     def _say(self, line: str) -> None:
         os.write(self._stderr, f"zot: {line}\n".encode("utf-8", "backslashreplace"))

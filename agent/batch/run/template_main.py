@@ -36,7 +36,10 @@ NOT_OF_A_RUN = (
     "supervisor.install", "supervisor.template",
 )  # fmt: skip
 """Rooms that no run uses, and programs that import what only they need."""
-OF_A_RUN = ("agent.batch.run.", "agent.batch.workspace.")
+OF_A_RUN = (
+    "agent.batch.run.", "agent.batch.workspace.",
+    "agent.batch.scoring.last_line", "agent.batch.scoring.score_reader", "agent.batch.scoring.score_command",
+)  # fmt: skip
 """The exceptions."""
 
 

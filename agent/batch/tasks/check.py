@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,15 +15,15 @@ from agent.tools.catalogue import SPECS
 from supervisor.cleanup.env_marks import EXTENSION, START, TOKEN
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.environment import NEVER
+from wire.batch.task import Task
 from wire.manifest import ManifestError
 from wire.suggestions import not_one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from agent.batch.request import BatchRequest
     from agent.batch.tasks.faults import TasksError
-    from wire.batch.task import Task
 
 TOOLS = tuple(spec.name for spec in SPECS)
 OURS = frozenset({TOKEN, EXTENSION, START}) | NEVER
@@ -33,11 +34,36 @@ def check_tasks(tasks: Sequence[Task], lines: Mapping[str, str], request: BatchR
     """The faults of these tasks; None if there are none. Their paths are absolute. `lines` has the line of each id.
     Reads the settings and the models of the user. A schema is read whole; other files are only looked at."""
     faults, look = Faults(), _Look()
+    checked = set[str]()
     models, credentials = ModelCheck(request), CredentialCheck(request)
+    of_batch_api = _batch_api_check(request) if request.batch_api else _no_faults
+    good: tuple[Any, ...] = ()
     for task in tasks:
-        for fault in filter(None, (*_faults_of(task, look, models), credentials.fault(task))):
-            faults.add(lines.get(task.id, f"task {task.id!r}"), fault)
+        if (values := _checked(task)) == good and not request.batch_api:
+            continue  # most tasks are as the one before
+        place = lines.get(task.id, f"task {task.id!r}")
+        if place in checked:
+            continue  # another repetition of the same line
+        checked.add(place)
+        found = [*filter(None, (*_faults_of(task, look, models), credentials.fault(task), *of_batch_api(task)))]
+        for fault in found:
+            faults.add(place, fault)
+        if not found:
+            good = values
     return faults.error()
+
+
+_checked = attrgetter(*(name for name in Task.__struct_fields__ if name not in ("id", "prompt", "meta", "repeat")))
+
+
+def _batch_api_check(request: BatchRequest) -> Callable[[Task], Iterable[str]]:
+    from agent.batch.tasks.check_batch_api import BatchApiCheck  # looks for extensions
+
+    return BatchApiCheck(request).faults
+
+
+def _no_faults(_task: Task) -> Iterable[str]:
+    return ()
 
 
 def _faults_of(task: Task, look: _Look, models: ModelCheck) -> Iterator[str]:
@@ -47,7 +73,7 @@ def _faults_of(task: Task, look: _Look, models: ModelCheck) -> Iterator[str]:
     for tool in task.tools or ():
         if tool not in TOOLS:
             yield f"tools: {not_one_of(tool, TOOLS)}"
-    for name, command in (("setup", task.setup), ("check", task.check)):
+    for name, command in (("setup", task.setup), ("check", task.check), ("score", task.score)):
         if command is not None and "\0" in command:
             yield f"{name}: a command cannot have a NUL character"
     for name, value in task.env.items():

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LISTS = frozenset({"files", "ext", "tools"})
 """Fields whose cell has values with commas between them, or a JSON array."""
-JSON = frozenset({"max_steps", "timeout_s", "max_cost_usd", "env"})
+JSON = frozenset({"max_steps", "timeout_s", "max_cost_usd", "env", "repeat"})
 """Fields whose cell is a number or an object."""
 TEXT_OR_JSON = frozenset({"output_schema"})
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from wire.batch.task import Task
 
+SEED = "ZOT_SEED"
 SEEDS = 2**31
 """Seeds are below this: most programs take such a one."""
 
@@ -31,3 +32,16 @@ def seed(task: str, repeat: int) -> int:
     """The seed of a repetition, the same in every batch: so two batches can be compared pair by pair."""
     digest = hashlib.sha256(f"{repeat} {task}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:4], "big") % SEEDS
+
+
+def variables(task: Task) -> dict[str, str]:
+    """The environment variables of a repetition; none of a task that runs once. Its own `env` may set another seed."""
+    if task.repeat is None:
+        return {}
+    base = base_id(task.id, task.repeat)
+    chosen = task.env.get(SEED)
+    return {
+        "ZOT_TASK": base,
+        "ZOT_REPEAT": str(task.repeat),
+        SEED: str(seed(base, task.repeat)) if chosen is None else chosen,
+    }

@@ -1,7 +1,7 @@
 """Chooses among the tasks of a batch. Pure: the same tasks and the same flags give the same choice on every machine.
 
-The order is filter, slice, shuffle, limit, shard. The shard is last, so that the shards 1 to n of n machines together
-are exactly what one machine without `--shard` would do, whatever the other flags are.
+The order is filter, slice, shuffle, limit, repeat, shard. The shard is last, so that the shards 1 to n of n machines
+together are exactly what one machine without `--shard` would do, whatever the other flags are.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from wire.batch.task import Task
+from agent.batch.tasks.repeat import repeated
+from wire.batch.task import ID_LENGTH, Task
 from wire.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ def filter_from(text: str) -> Filter:
 def filter_tasks(tasks: Sequence[Task], filters: Iterable[Filter]) -> list[Task]:
     """The tasks that pass all filters. Raises `SelectionError` for a field of `meta` that no task has."""
     filters = tuple(filters)
+    if not filters:
+        return list(tasks)
     for each in filters:
         if each.field.startswith(META) and tasks and all(each.found(task) is _ABSENT for task in tasks):
             keys = sorted({META + key for task in tasks for key in task.meta})
@@ -109,21 +112,37 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     shuffle_seed: int | None = None
     limit: int | None = None
     """The most tasks, those of all shards together."""
+    repeat: int | None = None
+    """How often each of these tasks is run. None: once, with its own id."""
     shard: tuple[int, int] | None = None
     """`(i, n)`, 1 ≤ i ≤ n: of the tasks that are left, each n-th from the i-th on."""
 
     def apply(self, tasks: Sequence[Task]) -> list[Task]:
-        """The chosen tasks. Raises `SelectionError` for a filter on a field of `meta` that no task has."""
+        """The chosen tasks. Raises `SelectionError` for a filter on a field of `meta` that no task has, and for a task
+        that cannot be repeated."""
         chosen = filter_tasks(tasks, self.filters)
         if self.slice is not None:
             chosen = chosen[slice(*self.slice)]
         if self.shuffle_seed is not None:
             chosen = shuffle(chosen, self.shuffle_seed)
         chosen = chosen[: self.limit]
+        if self.repeat is not None:
+            _check_repeatable(chosen, self.repeat)
+            chosen = repeated(chosen, self.repeat)
         if self.shard is not None:
             first, count = self.shard
             chosen = chosen[first - 1 :: count]
         return chosen
+
+
+def _check_repeatable(tasks: Sequence[Task], times: int) -> None:
+    for task in tasks:
+        if task.repeat is not None:
+            raise SelectionError(f"--repeat: task {task.id!r} is a repetition already; leave --repeat out")
+        if len(task.id) + len(f"#{times}") > ID_LENGTH:
+            raise SelectionError(
+                f"--repeat: the id {task.id!r} is too long: with #{times}, over {ID_LENGTH} characters"
+            )
 
 
 def shuffle(tasks: Sequence[Task], seed: int) -> list[Task]:

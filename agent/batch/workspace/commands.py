@@ -1,4 +1,4 @@
-"""Carries out `setup` and `check` of a task."""
+"""Carries out the commands of a task: `setup`, `check` and `score`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run_command(
     `env` is all of its variables; by default those of this process without the host's secrets. With a `confinement` it
     runs behind the prefix."""
     argv, folder = shell_argv(command, cwd, confinement)
-    return _Command(loop, argv, folder, child_environment() if env is None else env).run(timeout_s, is_stopped)
+    return TaskCommand(loop, argv, folder, child_environment() if env is None else env).run(timeout_s, is_stopped)
 
 
 def failure(what: str, end: CommandEnd) -> str:
@@ -55,15 +55,28 @@ def failure(what: str, end: CommandEnd) -> str:
     return f"{what}: {end.how}" + (f": {lines[-1]}" if lines else "")
 
 
-class _Command:
-    """One command, and the end of its output."""
+class TaskCommand:
+    """One command, and the end of its output. `run` is as `run_command`."""
 
-    def __init__(self, loop: Loop, argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        loop: Loop,
+        argv: Sequence[str],
+        cwd: str,
+        env: Mapping[str, str],
+        *,
+        stdin: bytes | None = None,
+        on_stdout: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """`stdin` is its input. `on_stdout` gets its standard output alone; the end of the output has standard error,
+        too."""
+        self.cut_short = ""
+        """Why it was ended before its end, or could not be started."""
+        self._on_stdout = on_stdout
         self._loop = loop
         self._started = loop.clock()
         self._kept = bytearray()
         self._dropped = False
-        self._error = ""
         self.child: Child | None = None
         try:
             self.child = Child(
@@ -71,13 +84,17 @@ class _Command:
                 argv,
                 cwd=cwd,
                 env=env,
-                stdin=False,
-                on_stdout=self._on_output,
+                stdin=stdin is not None,
+                on_stdout=self._on_output if on_stdout is None else self._on_both,
+                on_stderr=None if on_stdout is None else self._on_output,
                 on_exit=_nothing,
                 linger=True,
             )
         except SpawnError as error:
-            self._error = str(error)
+            self.cut_short = valid_text(str(error))
+        if stdin is not None and self.child is not None and self.child.stdin is not None:
+            self.child.stdin.send(stdin)
+            self.child.stdin.end()
 
     def ask_to_stop(self) -> None:
         """Does nothing: a shell command cannot be asked, only signalled."""
@@ -88,16 +105,20 @@ class _Command:
     def run(self, timeout_s: float, is_stopped: Callable[[], bool]) -> CommandEnd:
         child = self.child
         if child is None:
-            return CommandEnd(CANNOT_START, 0, valid_text(self._error))
+            return CommandEnd(CANNOT_START, 0, self.cut_short)
         deadline = self._started + timeout_s
         self._loop.run_until(lambda: not child.is_running or is_stopped(), deadline)
-        said = ""
         if child.is_running:
-            said = "stopped" if is_stopped() else f"timed out after {timeout_s:g} s"
+            self.cut_short = "stopped" if is_stopped() else f"timed out after {timeout_s:g} s"
             stop_all(self._loop, [self], patience=KILL)
-        code = -signal.SIGKILL if child.exit is None else child.exit.code
+        said, code = self.cut_short, -signal.SIGKILL if child.exit is None else child.exit.code
         duration = self._loop.clock() - self._started
         return CommandEnd(code or -signal.SIGTERM if said else code, round(duration * 1000), self._output(said))
+
+    def _on_both(self, data: bytes) -> None:
+        self._on_output(data)
+        if self._on_stdout is not None:
+            self._on_stdout(data)
 
     def _on_output(self, data: bytes) -> None:
         self._kept += data

@@ -6,7 +6,7 @@ the SDK in memory, see `sdk_import`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.model.failure import (
     ErrorKind,
@@ -23,13 +23,14 @@ from agent.model.worker import tls
 from agent.model.worker.rate_limits import limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import anthropic
     import httpx2
 
     from agent.model.worker.stream_reply import Line
 
+Result = TypeVar("Result")
 NO_KEY = "none"
 """Sent when there is no credential: the SDK needs one, and servers without keys ignore it."""
 CONNECT_TIMEOUT_S = 10.0
@@ -86,14 +87,19 @@ class Connection:
     def open(self, params: Line, *, retries: int = 0) -> anthropic.Stream[Any]:
         """Sends a request and returns once the head of its reply has come. `retries`: the number of earlier tries.
         Raises `ModelError`."""
+        headers = {"x-stainless-retry-count": str(retries)}
+        return self.call(lambda client: client.messages.create(**params, stream=True, extra_headers=headers))
+
+    def call(self, make: Callable[[anthropic.Anthropic], Result]) -> Result:
+        """The result of `make`, which gets the client. Raises `ModelError` for any failure of the SDK."""
         import anthropic
         import httpx2
 
         self.has_sent = False
         try:
-            return self._client.messages.create(
-                **params, stream=True, extra_headers={"x-stainless-retry-count": str(retries)}
-            )
+            return make(self._client)
+        except ModelError:
+            raise
         except anthropic.APIStatusError as error:
             status, headers = error.status_code, error.response.headers
             said = _error_message(error.body) or _reason(error.response)
@@ -108,7 +114,7 @@ class Connection:
         except anthropic.APITimeoutError as error:
             message = self._timeout(error.__cause__)
             raise ModelError(ErrorKind.TIMEOUT, message, is_unsent=_is_unsent(error.__cause__)) from error
-        except (anthropic.APIConnectionError, httpx2.TransportError) as error:  # the latter: in the body of an error
+        except (anthropic.APIConnectionError, httpx2.TransportError) as error:  # the latter: in the body of an answer
             message = f"connection to {self._host()} failed: {error.__cause__ or error}"
             fault, is_unsent = fault_of_connection(error), _is_unsent(error.__cause__)
             raise ModelError(ErrorKind.CONNECTION, message, fault=fault, is_unsent=is_unsent) from error

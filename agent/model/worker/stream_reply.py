@@ -57,7 +57,8 @@ class StreamedReply:
 
     def __init__(self) -> None:
         self.usage = {"input": 0, "output": 0, "cache_read": 0, "cache_write": 0}
-        """The counts so far; with `reasoning` once the provider has counted it."""
+        """The counts so far; with `reasoning` once the provider has counted it, and with `cache_write_1h`, a part of
+        `cache_write`, if it is more than 0."""
         self.stop_reason: str | None = None
         self.started = False
         self.ended = False
@@ -200,7 +201,11 @@ class StreamedReply:
             ("cache_write", "cache_creation_input_tokens"),
         ):
             self.usage[ours] = event_fields.tokens(usage, theirs, path) or self.usage[ours]
-        details = usage.get("output_tokens_details")
-        thought = details.get("thinking_tokens") if isinstance(details, dict) else None
-        if type(thought) is int and 0 <= thought <= event_fields.MOST_TOKENS:  # for information: no reply fails for it
-            self.usage["reasoning"] = thought
+        for ours, owner_of_parts, theirs, least in (
+            ("reasoning", "output_tokens_details", "thinking_tokens", 0),
+            ("cache_write_1h", "cache_creation", "ephemeral_1h_input_tokens", 1),
+        ):
+            parts = usage.get(owner_of_parts)
+            part = parts.get(theirs) if isinstance(parts, dict) else None
+            if type(part) is int and least <= part <= event_fields.MOST_TOKENS:  # no reply fails for a part of a count
+                self.usage[ours] = part

@@ -110,22 +110,23 @@ class Worker:
             for line in self._stream(request_id, params, reply):
                 self._send({**line, "id": request_id})
         except ModelError as failure:
-            error: Line = {
-                "type": "error",
-                "id": request_id,
-                "kind": failure.kind,
-                "status": failure.status,
-                "message": self._presentable(str(failure)),
-                "retry_after_s": failure.retry_after,
-                "fault": failure.fault,
-                "content": reply.content(),
-                "usage": reply.usage,
-            }
-            if failure.is_unanswered:
-                error["unanswered"] = True
+            error = {**self._error(request_id, failure), "content": reply.content(), "usage": reply.usage}
             if self._reports_limits and not reply.started and failure.limits is not None:
                 error["limits"] = failure.limits
             self._send(error)
+
+    def _error(self, request_id: str, failure: ModelError) -> Line:
+        """The `error` line, without a part of a reply."""
+        error: Line = {
+            "type": "error",
+            "id": request_id,
+            "kind": failure.kind,
+            "status": failure.status,
+            "message": self._presentable(str(failure)),
+            "retry_after_s": failure.retry_after,
+            "fault": failure.fault,
+        }
+        return {**error, "unanswered": True} if failure.is_unanswered else error
 
     def _stream(self, request_id: str, params: Line, reply: StreamedReply) -> Iterator[Line]:
         """The lines of one reply, `final` included. Raises ModelError if the reply is not complete."""
@@ -191,9 +192,7 @@ class Worker:
     def _attempt(self, params: Line, retries: int) -> tuple[Connection, anthropic.Stream[Any]]:
         """Sends a request once. If the SDK needs a part of itself that is left out, the whole SDK is loaded, and sends
         the request, unless it has left before."""
-        connection = self._connection
-        if connection is None:
-            raise self._refusal or ModelError(ErrorKind.PROTOCOL, "not configured")
+        connection = self._connected()
         try:
             return connection, connection.open(params, retries=retries)
         except ModelError:
@@ -206,6 +205,12 @@ class Worker:
                 raise
             return self._connection, self._connection.open(params, retries=retries)
 
+    def _connected(self) -> Connection:
+        """Raises ModelError if the settings do not fit."""
+        if self._connection is None:
+            raise self._refusal or ModelError(ErrorKind.PROTOCOL, "not configured")
+        return self._connection
+
     def _presentable(self, message: str) -> str:
         """The message on one line, cut to `MESSAGE_LIMIT`, without the key, which servers may quote in an error."""
         for name in ("api_key", "auth_token"):
@@ -216,10 +221,10 @@ class Worker:
             message if len(message) <= MESSAGE_LIMIT else message[:MESSAGE_LIMIT] + "…"
         )
 
-    def _send(self, line: Line) -> None:
+    def _send(self, *lines: Line) -> None:
         # A lone surrogate is legal in JSON escapes but not in UTF-8; the host's parser would refuse the line.
-        data = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
-        view = memoryview(data)
+        texts = (json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines)
+        view = memoryview("".join(texts).encode("utf-8", "replace"))
         try:
             while view:
                 view = view[os.write(self._out, view) :]
@@ -255,13 +260,14 @@ def preload() -> None:
         pass
 
 
-def main() -> NoReturn:
-    """Serves the requests on standard input: of this program, or of a fork that has new standard streams."""
+def main(make: Callable[[Line, int], Worker] = Worker, load: Callable[[], str] = load_sdk) -> NoReturn:
+    """Serves the requests on standard input: of this program, or of a fork that has new standard streams. `make` gets
+    the settings and the descriptor for output; `load` imports the SDK, and returns why the whole one."""
     out = os.dup(1)
     os.dup2(2, 1)  # a stray print must not end up between the lines
     warnings.simplefilter("ignore")  # the SDK warns of models that retire; the host knows that from its catalogue
     gc.disable()  # an import makes no garbage, and the search for garbage takes a fifth of its time
-    why_whole_sdk = load_sdk()
+    why_whole_sdk = load()
     gc.freeze()
     gc.enable()
     from queue import SimpleQueue
@@ -272,7 +278,7 @@ def main() -> NoReturn:
         settings = json.loads(lines.get())
         if settings.get("provider", OWN_API) != OWN_API:
             os.environ.pop(CUSTOM_HEADERS, None)
-        worker = Worker(settings, out)
+        worker = make(settings, out)
         worker.ready(why_whole_sdk)
         while True:
             request = json.loads(lines.get())

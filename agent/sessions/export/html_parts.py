@@ -13,6 +13,7 @@ from agent.sessions.export.conversation import CallPart, NotePart, Part, ResultP
 from agent.sessions.export.labels import image_bytes, image_text, visible
 from agent.sessions.reading.arguments import named_arguments
 from agent.transcript import Image, Text, Thinking
+from wire.text import noun_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,8 +43,10 @@ _SAFE_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 class HtmlParts:
     """Writes the parts of one document, and counts its images and Markdown towards their limits."""
 
-    def __init__(self, *, has_prose: bool) -> None:
-        """With `has_prose` the texts of the model are rendered as Markdown, else shown unrendered."""
+    def __init__(self, *, has_prose: bool, has_first_lines: bool = False) -> None:
+        """With `has_prose` the texts of the model are rendered as Markdown, else shown unrendered. With
+        `has_first_lines` a folded call shows the first line of its result."""
+        self._has_first_lines = has_first_lines
         self._markdown = _markdown() if has_prose else None
         self._images_left = IMAGES_BYTES
         self._parsed_left = ALL_PARSED_CHARACTERS
@@ -91,11 +94,28 @@ class HtmlParts:
             (f"<h3>{escape_html(name[:200])}</h3>\n" if name else "") + verbatim("code", value)
             for name, value in arguments
         )
+        first_line = self._first_line(call.result, [value for _, value in arguments])
         answer = "" if call.result is None else f"<h3>result</h3>\n{self._result(call.result)}"
         return (
             f'<details class="tool{" bad" if is_bad else ""}"><summary><b>{escape_html(call.name[:200])}</b> '
-            f"<code><bdi>{escape_html(first)}</bdi></code>{note}</summary>\n{rows}{answer}</details>\n"
+            f"<code><bdi>{escape_html(first)}</bdi></code>{note}{first_line}</summary>\n"
+            f"{rows}{answer}</details>\n"
         )
+
+    def _first_line(self, result: ResultPart | None, given: Sequence[str]) -> str:
+        """The first line of a result that is not empty, without the command that bash repeats of what it was `given`;
+        "" without one, or if such lines are not shown."""
+        if result is None or not self._has_first_lines:
+            return ""
+        text = "\n".join(part.text for part in result.content if isinstance(part, Text)).strip()
+        for command in given:
+            text = text.removeprefix(f"$ {command}\n").strip()
+        first, _, rest = text.partition("\n")
+        if len(first) > SUMMARY_CHARACTERS:
+            first = first[: SUMMARY_CHARACTERS - 1] + "…"
+        more = noun_for(lines := rest.count("\n") + 1, "more line") if rest else ""
+        told = f" <small>{lines:,} {more}</small>" if more else ""
+        return f"<samp><bdi>{escape_html(first)}</bdi>{told}</samp>" if first else ""
 
     def _result(self, result: ResultPart) -> str:
         parts = [

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.batch.folder.output_file import OutputFile, deliver
 from cli.batch.folder.shared_options import Folders, Statuses, run_and_exit
 from cli.parameters import Prefer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import IO
 
+    from agent.batch.journal.shards import BatchResults
     from cli.choices import Preferred
 
 
@@ -25,6 +24,10 @@ class ResultsFormat(Enum):
     junit = "junit"
 
 
+class ResultsBy(Enum):
+    task = "task"
+
+
 def register(app: typer.Typer) -> None:
     app.command("results")(results)
 
@@ -32,19 +35,20 @@ def register(app: typer.Typer) -> None:
 def results(
     folders: Folders,
     form: Annotated[
-        ResultsFormat, typer.Option("--format", help="Print JSON Lines, a CSV table, or JUnit's XML for CI.")
-    ] = ResultsFormat.jsonl,
-    status: Statuses = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Take only tasks that are done and not ok.")] = False,
-    output: Annotated[
-        str | None,
+        ResultsFormat | None,
         typer.Option(
-            "-o",
-            "--output",
-            help="Write to this file instead of stdout, whole or not at all; an existing file is replaced.",
-            metavar="FILE",
+            "--format",
+            help="Print JSON Lines, a CSV table, or JUnit's XML for CI. Default: jsonl; with --by task a table.",
+            show_default=False,
         ),
     ] = None,
+    by: Annotated[
+        ResultsBy | None,
+        typer.Option("--by", help="Sum up the repetitions of each task, with pass@k and the estimates for all tasks."),
+    ] = None,
+    status: Statuses = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Take only tasks that are done and not ok.")] = False,
+    output: OutputFile = None,
     prefer: Prefer = None,
 ) -> None:
     """Print the result of each task, in the order of the tasks.
@@ -53,6 +57,9 @@ def results(
     may have cost), times and meta, see zot schema batch.result. The command only reads: use it also while the batch
     runs. Tasks that are not done have no line. Of several RUNDIRs, such as shards of one tasks file, each task has one
     line; if they contradict each other, nothing is printed without --prefer.
+
+    With --by task there is one row for each task (repetitions, passed, faults, mean score, pass@k, tokens, US dollars,
+    seconds), and the estimates for all tasks with their 95 % intervals.
 
     Exit status: 0 printed, whatever the statuses are; 1 a journal is damaged or FILE cannot be written, 2 a RUNDIR is
     no folder of a batch, they contradict each other, or misuse, 130 the reader of stdout has gone.
@@ -63,14 +70,16 @@ def results(
         zot batch results runs --status timeout --status error  only timeouts and errors
         zot batch results runs --format csv -o results.csv      for a spreadsheet
         zot batch results runs --format junit -o junit.xml      for a CI job
+        zot batch results runs --by task                        of repeated tasks: pass@k, with intervals
         zot batch results part1 part2 --prefer ok               shards, read as one batch
     """
-    run_and_exit("results", lambda: _run(folders, form, status or [], prefer, failed=failed, output=output))
+    run_and_exit("results", lambda: _run(folders, form, by, status or [], prefer, failed=failed, output=output))
 
 
 def _run(
     folders: list[str],
-    form: ResultsFormat,
+    form: ResultsFormat | None,
+    by: ResultsBy | None,
     statuses: list[str],
     prefer: Preferred | None,
     *,
@@ -87,37 +96,30 @@ def _run(
         if wanted:
             raise CommandLineError("--failed and --status exclude each other: leave one of them out")
         wanted = frozenset(status.value for status in TaskStatus if status is not TaskStatus.OK)
+    if by is not None:
+        if wanted:
+            raise CommandLineError("--by task needs all results: leave --failed and --status out")
+        if form is ResultsFormat.junit:
+            raise CommandLineError("--by task has no form for JUnit: use --format jsonl or csv, or leave it out")
+        lines = _lines_by_task(read_results(folders, prefer), form, output)
+        deliver(lines, output, is_json=form is ResultsFormat.jsonl)
+        return 0
     found = read_results(folders, prefer)
     if wanted:
         found = found.only(frozenset(TaskStatus(word) for word in wanted - {NOT_RUN}), not_run=NOT_RUN in wanted)
-    lines = FORMATS[form.value](found)
-    if output is None or output == "-":
-        sys.stdout.buffer.writelines(_clean_for(sys.stdout.buffer, lines, form))
-    else:
-        _write(Path(output), lines, form)
+    form = form or ResultsFormat.jsonl
+    deliver(FORMATS[form.value](found), output, is_json=form is ResultsFormat.jsonl)
     return 0
 
 
-def _clean_for(stream: IO[bytes], lines: Iterable[bytes], form: ResultsFormat) -> Iterable[bytes]:
-    """On a terminal the lines without control characters."""
-    from wire.text import printable, printable_json
+def _lines_by_task(results: BatchResults, form: ResultsFormat | None, output: str | None) -> Iterable[bytes]:
+    from agent.batch.evaluation.evaluation import read_evaluation
+    from cli.batch.evaluation.records import task_csv_lines, task_json_lines
+    from cli.batch.evaluation.task_table import task_lines
+    from cli.terminal import table_width
 
-    if not stream.isatty():
-        return lines
-    if form is ResultsFormat.jsonl:
-        return map(printable_json, lines)
-    return (printable(line.decode("utf-8", "replace")).encode() for line in lines)
-
-
-def _write(path: Path, lines: Iterable[bytes], form: ResultsFormat) -> None:
-    from cli.choices import CommandLineError
-    from supervisor.home.safe_files import replacement
-
-    if not path.name or path.is_dir():
-        raise CommandLineError(f"-o {path}: a folder; name the file in it")
-    if path.exists() and not path.is_file():  # a device, a pipe: there is nothing to replace
-        with path.open("wb") as file:
-            file.writelines(_clean_for(file, lines, form))
-        return
-    with replacement(path, 0o666) as file:
-        file.writelines(lines)
+    found = read_evaluation(results)
+    if form is not None:
+        return (task_csv_lines if form is ResultsFormat.csv else task_json_lines)(found)
+    width = table_width() if output in (None, "-") else None
+    return (f"{line}\n".encode("utf-8", "replace") for line in task_lines(found, width))

@@ -13,6 +13,7 @@ from wire.flags.batch import RETRY
 if TYPE_CHECKING:
     from agent.batch.journal.folder import RunFolder
     from agent.batch.journal.shards import BatchResults, Shard
+    from agent.batch.journal.state import BatchState
     from agent.batch.request import BatchRequest
     from cli.batch.output.stderr import ProgressStyle
 
@@ -43,7 +44,7 @@ def retry(ctx: typer.Context, folder: Folder, status: Statuses = None, **_flags:
     from cli.batch.arguments import show_from
 
     given = ctx.params
-    flags = _selected_ids(given, "jobs", "max_cost_usd", "reserve", "max_tokens")
+    flags = _selected_ids(given, "jobs", "max_cost_usd", "reserve", "max_tokens", "max_failures")
     keys = _selected_ids(given, "api_key", "api_key_file", "base_url")
     show = show_from(no_progress=given["no_progress"], quiet=given["quiet"])
     run_and_exit("retry", lambda: _run(folder, status or [], flags, keys, show, as_json=given["json"]))
@@ -65,7 +66,7 @@ def _run(
     wanted = check_statuses(statuses)
     results = read_results([folder])
     (shard,) = results.shards
-    request = _request(shard.folder)
+    request = _request(shard.folder, shard.state)
     run = absolute_paths(replace(request.run, **keys))
     check_address(run, shard.folder.path)
     request = replace(request, run=run, redo=_retry(results, shard, wanted), **flags)
@@ -74,13 +75,20 @@ def _run(
     return check_and_start(request, tasks, lines, show, folder, as_json=as_json)
 
 
-def _request(folder: RunFolder) -> BatchRequest:
-    """Raises `FolderError`."""
+def _request(folder: RunFolder, state: BatchState) -> BatchRequest:
+    """The request of the last start, as it was changed while it ran. Raises `FolderError`."""
+    from msgspec.structs import replace
+
     from agent.batch.opening.settings import request_of
 
     batch = folder.read_batch()
     assert batch is not None
-    return request_of(batch.settings, folder.path)
+    request = request_of(batch.settings, folder.path)
+    if (jobs := state.changes.get("jobs")) is not None and jobs.value:
+        request = replace(request, jobs=int(jobs.value))
+    if (budget := state.changes.get("budget")) is not None:
+        request = replace(request, max_cost_usd=budget.value)
+    return request
 
 
 def _retry(results: BatchResults, shard: Shard, wanted: frozenset[str]) -> tuple[str, ...]:

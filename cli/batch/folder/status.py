@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agent.batch.journal.shards import BatchResults
     from agent.batch.reserve import Spent
     from cli.choices import Preferred
+    from wire.batch.journal_lines import Changed
 
 DONE, RUNNING, KILLED = "done", "running", "killed"
 
@@ -31,7 +32,8 @@ def status(folders: Folders, prefer: Prefer = None, as_json: Json = False) -> No
     It only reads, also while the batch runs. Several RUNDIRs, such as shards of one tasks file, are shown as one batch;
     if they contradict each other about a task, it needs --prefer. With --json, state is running, done, or why the batch
     stopped: drained, stopped, budget, deadline, failures or killed. limit is the flag of the limit that was used up,
-    reserved_usd how much requests of unknown cost count by the rule of --reserve.
+    reserved_usd how much requests of unknown cost count by the rule of --reserve, evaluation the estimates of repeated
+    or scored tasks (null without any).
 
     Exit status: 0 all tasks are ok, 1 a journal is damaged, 2 a RUNDIR is no folder of a batch, they contradict each
     other, or misuse, 10 a task is not ok, or not done yet.
@@ -46,6 +48,8 @@ def status(folders: Folders, prefer: Prefer = None, as_json: Json = False) -> No
 
 
 def _run(folders: list[str], prefer: Preferred | None, *, as_json: bool) -> int:
+    from cli.batch.evaluation.estimate_text import evaluation_line, evaluation_of
+    from cli.batch.evaluation.records import evaluation_record
     from cli.batch.folder.shared_options import read_results
     from cli.json_line import print_json
     from wire.batch.outcome import TaskStatus
@@ -53,12 +57,15 @@ def _run(folders: list[str], prefer: Preferred | None, *, as_json: bool) -> int:
 
     results = read_results(folders, prefer)
     record = facts(results)
+    evaluation = evaluation_of(results)
     if as_json:
+        record["evaluation"] = evaluation and evaluation_record(evaluation)
         print_json(record)
     else:
         not_ok = [task for task in results.done if results.history(task).status is not TaskStatus.OK]
         again = [str(folder.path) for folder in results.folders_of([*not_ok, *results.not_run])]
-        for line in lines(record, _example(results), prefer and prefer.value, again):
+        estimates = evaluation_line(evaluation) if evaluation is not None else ""
+        for line in lines(record, _example(results), prefer and prefer.value, again, estimates):
             sys.stdout.write(line + "\n")
     is_ok = not record["left"] and set(record["statuses"]) <= {"ok"}
     return 0 if is_ok else Status.PARTIAL_BATCH.exit_code
@@ -74,6 +81,11 @@ def facts(results: BatchResults) -> dict[str, Any]:
     ended, limit = (RUNNING, "") if running else _end(results)
     interrupted = sum(1 for state in ([state for state, _ in running] or states) for _ in state.interrupted())
     paused = [why for state, _ in running for why in state.paused.values()]
+    sent = [
+        {"id": sent.id, "tasks": len(sent.left), "expires": sent.expires or None}
+        for state in states
+        for sent in state.sent.open.values()
+    ]
     spent = _spent(results) if interrupted and not running else results.spent()
     opened = [state.opened.t for state in states if state.opened is not None]
     closed = [state.closed.t for state in states if state.closed is not None]
@@ -88,19 +100,34 @@ def facts(results: BatchResults) -> dict[str, Any]:
         "done": len(results.done),
         "left": len(results.not_run),
         "running" if running else "interrupted": interrupted,
+        "sent": sent,
         "paused": len(paused),
         "why_paused": paused[-1] if paused else "",
+        "is_paused": any("pause" in state.changes for state, _ in running),
+        "changes": [_change(line) for state, _ in running for line in state.changes.values()],
         "statuses": results.statuses(),
         "attempts": sum(state.attempts for state in states),
         "starts": sum(state.starts for state in states),
         "usage": msgspec.to_builtins(spent.usage),
-        "cost_usd": spent.known_usd if spent.is_known and not interrupted else None,
+        "cost_usd": spent.known_usd if spent.is_known and not (interrupted or sent) else None,
         "known_cost_usd": spent.known_usd,
         "reserved_usd": spent.reserved_usd,
         "reserve": ", ".join(dict.fromkeys(shard.rule() for shard in results.shards)),
         "last_start": max(opened, default=None),
         "last_end": max(closed, default=None) if len(closed) == len(states) else None,
     }
+
+
+def _change(line: Changed) -> dict[str, Any]:
+    return {name: getattr(line, name) for name in ("what", "value", "before", "task", "now", "by", "t")}
+
+
+def sent_line(sent: dict[str, Any], total: int) -> str:
+    """One message batch of `--batch-api`. Its state is the last one that is noted."""
+    from agent.batch.message_batches.words import sent_words
+
+    state = "in_progress" if sent["id"] else "doubtful"
+    return sent_words(sent["tasks"], total, sent["id"], state, sent["expires"] or 0.0)
 
 
 def _spent(results: BatchResults) -> Spent:
@@ -128,15 +155,29 @@ def _end(results: BatchResults) -> tuple[str, str]:
     return next((end for end in ends if end[0] != DONE), ends[0])
 
 
+def _changes(changes: Sequence[dict[str, Any]]) -> str:
+    from cli.batch.output.summary import change_text
+    from wire.batch.records import BatchChanged
+
+    told = [{name: value for name, value in each.items() if name != "t"} for each in changes]
+    return "; ".join(change_text(BatchChanged(**each, time="")) for each in told)
+
+
 def _example(results: BatchResults) -> str:
     """The id of a task for the example: a failed one, else any that is done."""
     failed = (task for task in results.done if (status := results.history(task).status) is None or status.value != "ok")
     return next(failed, next(iter(results.done), ""))
 
 
-def lines(record: dict[str, Any], example: str = "", prefer: str | None = None, again: Sequence[str] = ()) -> list[str]:
+def lines(
+    record: dict[str, Any],
+    example: str = "",
+    prefer: str | None = None,
+    again: Sequence[str] = (),
+    estimates: str = "",
+) -> list[str]:
     """The record for a person. `example` is a task that is done, `prefer` the word for contradictions. `again` are the
-    folders with tasks to run again."""
+    folders with tasks to run again. `estimates` are those of repeated or scored tasks; empty without any."""
     from cli.batch.output.summary import cost_text, next_commands, statuses_text, stopped_text
     from cli.columns import align_columns
     from cli.number_format import clock_text, count_text, plural
@@ -144,7 +185,8 @@ def lines(record: dict[str, Any], example: str = "", prefer: str | None = None, 
 
     def said(state: str) -> str:
         if state == RUNNING:
-            return f"running (pid {record['pid']})" if record["pid"] is not None else "running"
+            word = "paused by the user" if record["is_paused"] else "running"
+            return f"{word} (pid {record['pid']})" if record["pid"] is not None else word
         return stopped_text(state, record["limit"]) or DONE
 
     statuses: dict[str, int] = record["statuses"]
@@ -162,8 +204,11 @@ def lines(record: dict[str, Any], example: str = "", prefer: str | None = None, 
         ("state", said(record["state"])),
         ("tasks", f"{count_text(record['done'])} of {count_text(total)} done, {count_text(ok)} ok"),
         ("not ok", statuses_text(statuses) or "none"),
+        *([("estimates", estimates)] if estimates else ()),
         ("left", left),
+        *(("sent", sent_line(sent, total)) for sent in record["sent"]),
         *([("paused", one_line(valid_text(paused), 500))] if record["paused"] else ()),
+        *([("changed", _changes(record["changes"]))] if record["changes"] else ()),
         ("cost", f"{cost}, {plural(sum(record['usage'].values()), 'token')}"),
         ("attempts", f"{count_text(record['attempts'])} in {plural(record['starts'], 'start')} of the batch"),
         ("last start", clock_text(record["last_start"]) or "-"),
@@ -186,4 +231,4 @@ def lines(record: dict[str, Any], example: str = "", prefer: str | None = None, 
             *commands,
             *(f"zot batch retry {shlex.quote(one_line(valid_text(folder), 4096))}" for folder in again),
         ]
-    return [*shown, "", *next_commands(where, counted, example=example, limit=limit)]
+    return [*shown, "", *next_commands(where, counted, example=example, limit=limit, has_estimates=bool(estimates))]

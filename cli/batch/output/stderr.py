@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent.output.fd_writer import FdWriter
 from cli.batch.output.live import STDERR, LiveView
-from cli.batch.output.summary import Failures, finished_line, summary
+from cli.batch.output.summary import Failures, changed_line, finished_line, summary
 from cli.terminal import is_in_front, is_screen, is_terminal
-from wire.batch.records import BatchEnd, BatchStart, TaskEnd
+from wire.batch.records import BatchChanged, BatchEnd, BatchStart, TaskEnd
 from wire.text import printable, valid_text
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ class StderrOutput:
         self._done = self._tasks = 0
         self._failures = Failures()
         self._ended: BatchEnd | None = None
+        self._has_estimates = False
+        """Whether tasks of this start have repetitions or scores."""
         is_live = (
             show is ProgressStyle.AUTO and is_screen(fd) and is_in_front(fd) and not (has_stream and is_terminal(1))
         )
@@ -100,15 +102,25 @@ class StderrOutput:
         match record:
             case BatchStart():
                 self._done, self._tasks = record.done, record.tasks
+            case BatchChanged():
+                self._changed(record)
             case TaskEnd():
                 self._task_end(record)
             case BatchEnd():
                 self._ended = record
 
+    def _changed(self, change: BatchChanged) -> None:
+        if change.what == "requeue" and not change.now:
+            self._done -= 1
+            self._failures.remove(change.task)
+        if self._show is not ProgressStyle.NOTHING and (change.by != "key" or not self._live):
+            self._place.say(changed_line(change))
+
     def _task_end(self, end: TaskEnd) -> None:
         if end.final:
             self._done += 1
             self._failures.add(end.outcome)
+            self._has_estimates |= bool(end.outcome.repeat) or end.outcome.score is not None
         is_news = not self._live or end.outcome.status.value != "ok"  # the live view counts those that are ok
         if self._show is not ProgressStyle.NOTHING and is_news:
             self._place.say(finished_line(end, self._done, self._tasks, self._width()))
@@ -126,6 +138,19 @@ class StderrOutput:
             self._place.end()
             self._place = _Lines(self._loop, self._fd)
         if self._ended is not None and self._show is not ProgressStyle.NOTHING:
-            for line in summary(self._ended, self._folder, self._failures, self._width()):
+            estimates = _estimates(self._folder) if self._has_estimates else ""
+            for line in summary(self._ended, self._folder, self._failures, self._width(), estimates):
                 self._place.say(line)
         self._place.end()
+
+
+def _estimates(folder: str) -> str:
+    """Of all results in the folder, those of earlier starts included; empty if they cannot be read."""
+    from agent.batch.journal.errors import FolderError, JournalError
+    from cli.batch.evaluation.estimate_text import line_of
+    from cli.batch.folder.shared_options import read_results
+
+    try:
+        return line_of(read_results([folder]))
+    except (FolderError, JournalError, OSError):
+        return ""

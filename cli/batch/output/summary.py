@@ -18,10 +18,11 @@ from wire.batch.outcome import TaskStatus
 from wire.text import one_line, valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
+    from wire.batch.journal_lines import Changed
     from wire.batch.outcome import Outcome
-    from wire.batch.records import BatchEnd, TaskEnd
+    from wire.batch.records import BatchChanged, BatchEnd, TaskEnd
 
 REASON_LENGTH = 160
 """Characters, where no terminal tells how many there is room for."""
@@ -41,10 +42,33 @@ def finished_line(end: TaskEnd, done: int, tasks: int, width: int | None = None)
     is_tried_again = not end.final and outcome.status is not TaskStatus.INTERRUPTED
     status = f"{TRIED_AGAIN if is_tried_again else outcome.status.value:<{_STATUS_WIDTH}}"
     line = f"{count} {status}  {one_line(outcome.id, 200)}  {elapsed(outcome.duration_ms / 1000)}  {cost}"
+    if outcome.score is not None:
+        line += "  no score" if outcome.score.value is None else f"  score {outcome.score.value:.4g}"
     reason = first_line(outcome.reason)
     if is_tried_again:
         reason = f"{outcome.status.value}: {reason}" if reason else outcome.status.value
     return f"{line}  {cut_to(reason, width, line)}" if reason else line
+
+
+def changed_line(change: BatchChanged | Changed) -> str:
+    """`jobs 4 → 8 by zot batch ctl`."""
+    words = change_text(change)
+    return f"{words} by {'the key p' if change.by == 'key' else 'zot batch ctl'}"
+
+
+def change_text(change: BatchChanged | Changed) -> str:
+    """`jobs 4 → 8`."""
+    value, before = change.value or 0, change.before
+    if change.what == "jobs":
+        return f"jobs {count_text(int(before or 0))} → {count_text(int(value))}"
+    if change.what == "budget":
+        return f"budget {'none' if before is None else dollars(before)} → {dollars(value)}"
+    if change.what == "requeue":
+        aborted = " (its run was aborted)" if change.now else ""
+        return f"task {one_line(valid_text(change.task), 200)} requeued{aborted}"
+    if change.what == "pause":
+        return "paused, running ones aborted" if change.now else "paused"
+    return {"resume": "resumed", "stop": "stopped"}[change.what]
 
 
 def first_line(reason: str) -> str:
@@ -109,6 +133,14 @@ class Failures:
             group = (outcome.status.value, first_line(outcome.reason))
             self._groups.setdefault(group, []).append(outcome.id)
 
+    def remove(self, task: str) -> None:
+        """Forgets a task, which is run again."""
+        for group, ids in list(self._groups.items()):
+            if task in ids:
+                ids.remove(task)
+                if not ids:
+                    del self._groups[group]
+
     @property
     def example(self) -> str:
         """The id of a task that a person may want to look at; "" if none has ended."""
@@ -130,9 +162,9 @@ class Failures:
         return lines
 
 
-def summary(end: BatchEnd, folder: str, failures: Failures, width: int | None = None) -> list[str]:
+def summary(end: BatchEnd, folder: str, failures: Failures, width: int | None = None, estimates: str = "") -> list[str]:
     """The results of the batch, why it ended, the failures of this start, and the commands to go on with. `width` is
-    the terminal's, None without a terminal."""
+    the terminal's, None without a terminal. `estimates` are those of repeated or scored tasks; empty without any."""
     ok = end.statuses.get("ok", 0)
     cost = cost_text(end.cost_usd, end.known_cost_usd, end.reserved_usd)
     where = shlex.quote(one_line(valid_text(folder), 4096))
@@ -146,11 +178,16 @@ def summary(end: BatchEnd, folder: str, failures: Failures, width: int | None = 
     others = statuses_text(end.statuses)
     if others:
         lines.append(others)
+    if estimates:
+        lines.append(estimates)
     if why := stopped_text(end.reason, end.limit):
         lines.append(why)
     if failed := failures.lines(width):
         lines += ["", *failed]
-    return [*lines, "", *next_commands(where, end.statuses, example=failures.example, limit=end.limit)]
+    commands = next_commands(
+        where, end.statuses, example=failures.example, limit=end.limit, has_estimates=bool(estimates)
+    )
+    return [*lines, "", *commands]
 
 
 def statuses_text(statuses: Mapping[str, int]) -> str:
@@ -162,12 +199,17 @@ def statuses_text(statuses: Mapping[str, int]) -> str:
     return ", ".join(parts)
 
 
-def next_commands(where: str, statuses: Mapping[str, int], *, example: str = "", limit: str = "") -> list[str]:
+def next_commands(
+    where: str, statuses: Mapping[str, int], *, example: str = "", limit: str = "", has_estimates: bool = False
+) -> list[str]:
     """The commands that make sense now. `where` is the folder as a shell takes it, `example` the id of a task that has
-    run, `limit` the flag of a budget that has to be higher for more to start; empty: none has."""
+    run, `limit` the flag of a budget that has to be higher for more to start; empty: none has. `has_estimates`: tasks
+    have repetitions or scores."""
     more = f" {limit} {BUDGETS[limit]}" if limit in BUDGETS else ""
     failed = any(count for status, count in statuses.items() if status not in ("ok", NOT_RUN))
     rows: list[tuple[str, str]] = [(f"zot batch results {where}", "the results, one JSON object per line")]
+    if has_estimates:
+        rows.append((f"zot batch results {where} --by task", "pass@k and scores, a row for each task"))
     if example:
         task = shlex.quote(one_line(valid_text(example), 200))
         rows.append((f"zot batch logs {where} {task}", "one run: its messages, tools and answer"))
@@ -179,7 +221,7 @@ def next_commands(where: str, statuses: Mapping[str, int], *, example: str = "",
     return align_columns(rows)
 
 
-def _some(ids: Iterable[str]) -> str:
-    names = [one_line(name, 60) for name in ids]
-    more = len(names) - MOST_IDS
-    return ", ".join(names[:MOST_IDS]) + (f" and {more} more" if more > 0 else "")
+def _some(ids: Sequence[str]) -> str:
+    names = [one_line(name, 60) for name in ids[:MOST_IDS]]
+    more = len(ids) - MOST_IDS
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")

@@ -54,6 +54,24 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[max(0, min(len(ordered) - 1, ceil(share * len(ordered)) - 1))]
 
 
+def labelled_bars(bars: Sequence[Bar], label: Callable[[float], str]) -> list[tuple[str, int]]:
+    """The bars with their ranges in words. A bar whose ends are the same words is one with the next: no two ranges
+    read alike."""
+    found: list[tuple[str, int]] = []
+    begin, tasks = "", 0
+    for bar in bars:
+        if bar.highest == 0:
+            found.append((label(0.0), bar.tasks))
+            continue
+        begin, end, tasks = begin or label(bar.lowest), label(bar.highest), tasks + bar.tasks
+        if begin != end:
+            found.append((f"{begin} to {end}", tasks))
+            begin, tasks = "", 0
+    if begin and tasks:
+        found.append((f"{begin} or more", tasks))
+    return found
+
+
 def distribution(title: str, values: Sequence[float], label: Callable[[float], str], aside: str = "") -> dict[str, Any]:
     """The histogram of values of tasks: each bar as its range and its tasks. `aside` says what is not in it."""
     ordered = sorted(values)
@@ -61,20 +79,15 @@ def distribution(title: str, values: Sequence[float], label: Callable[[float], s
     return {
         "title": title,
         "tasks": len(values),
-        "bars": [
-            (label(bar.lowest) if bar.highest == 0 else f"{label(bar.lowest)} to {label(bar.highest)}", bar.tasks)
-            for bar in bars_of(values)
-        ],
+        "bars": labelled_bars(bars_of(values), label),
         "told": [(words, label(quantile(ordered, share))) for words, share in shares],
         "aside": aside,
     }
 
 
 def distributions(batch: BatchFigures) -> tuple[str, list[dict[str, Any]]] | None:
-    """The section, and its data; None before the first end of a task."""
+    """The section, and its data; None if no histogram would have two bars."""
     told = [one for task in batch.tasks if (one := task.told) is not None]
-    if not told:
-        return None
     costs = [cost for task in batch.tasks if (cost := task.cost_usd) is not None]
     unknown = len(told) - len(costs)
     said = f"The cost of {plural(unknown, 'task is', 'tasks are')} unknown, and not in this chart."
@@ -83,8 +96,22 @@ def distributions(batch: BatchFigures) -> tuple[str, list[dict[str, Any]]] | Non
         distribution("Time", [one.duration_s for one in told], elapsed),
         distribution("Tokens", [task.tokens for task in batch.tasks if task.attempts], count_label),
     ]
+    alike = [each for each in data if not _is_spread(each)]
+    data = [each for each in data if _is_spread(each)]
+    if not data:
+        return None
+    said = "".join(
+        f" {each['title']} of {plural(each['tasks'], 'task')}: {each['bars'][0][0]}." for each in alike if each["bars"]
+    )
     tables = "".join(map(_table, data))
-    return section("distributions", "Cost, time and tokens of a task", CAPTION, figure("distributions", tables)), data
+    told_of = " and ".join(", ".join(each["title"].lower() for each in data).rsplit(", ", 1)).capitalize()
+    shown = section("distributions", f"{told_of} of a task", CAPTION + text(said), figure("distributions", tables))
+    return shown, data
+
+
+def _is_spread(data: dict[str, Any]) -> bool:
+    bars: list[tuple[str, int]] = data["bars"]
+    return sum(tasks > 0 for _, tasks in bars) > 1
 
 
 def _table(data: dict[str, Any]) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agent.batch.evaluation.evaluation import Evaluation
+from agent.batch.tasks.repeat import base_id
 from cli.report.batch.workload import Workload
-from wire.batch.outcome import TaskStatus, Usage
+from wire.batch.outcome import SCORED, TaskStatus, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,6 +61,14 @@ class AttemptFigures(msgspec.Struct, gc=False):
     error_kind: str = ""
     """As in the outcome."""
     may_pass: bool = False
+    said: str = ""
+    """First telling lines of its failed `setup` or `check`."""
+    score: float | None = None
+    """None without a score, and if its command told none."""
+    is_unscored: bool = False
+    """Whether its score command told no score."""
+    rescored: int | None = None
+    """Byte of the journal where the line with its present score begins; None for the score of its outcome."""
 
 
 REASON_CHARACTERS = 2000
@@ -75,6 +85,10 @@ class TaskFigures(msgspec.Struct):
     """Attempts that have ended, in the order of the journal."""
     is_listed: bool = True
     """Whether the tasks file has it."""
+    repeat: int | None = None
+    """Number of the repetition; None if the task runs once."""
+    meta: dict[str, str] = {}
+    """The short values of its `meta`, as text."""
 
     @property
     def final(self) -> AttemptFigures | None:
@@ -116,6 +130,24 @@ class TaskFigures(msgspec.Struct):
         """Whether it has ended, and not with `ok`."""
         return isinstance(self.state, TaskStatus) and self.state is not TaskStatus.OK
 
+    @property
+    def base(self) -> str:
+        """Id of the task that it repeats; its own id if it runs once."""
+        return base_id(self.id, self.repeat)
+
+    @property
+    def score(self) -> float | None:
+        final = self.final
+        return None if final is None else final.score
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether it is ok, and has no score command or a score of at least 1."""
+        final = self.final
+        if final is None or final.status is not TaskStatus.OK or final.is_unscored:
+            return False
+        return final.score is None or final.score >= 1
+
 
 class ExtensionUse(msgspec.Struct):
     """The use of one extension, summed over all attempts."""
@@ -138,6 +170,10 @@ class ExtensionUse(msgspec.Struct):
     """The slowest of any attempt."""
     start_wait_s: float = 0.0
     """Seconds that requests waited for its starts, because it starts when it is needed."""
+    model_tokens: int | None = None
+    """Tokens of its tools' definitions and results in all requests to the model; None if no attempt has any."""
+    model_usd: float | None = 0.0
+    """US dollars of these; None if those of an attempt are unknown."""
     hosted_runs: int = 0
     """Attempts that have taken it from a host."""
     cpu_share_s: float = 0.0
@@ -159,6 +195,10 @@ class ExtensionUse(msgspec.Struct):
         if cost.p99_ms is not None:
             self.p99_ms = max(self.p99_ms or 0.0, cost.p99_ms)
         self.start_wait_s += cost.start_wait_s
+        if cost.model_tokens is not None:
+            self.model_tokens = (self.model_tokens or 0) + cost.model_tokens
+            unknown = cost.model_usd is None or self.model_usd is None
+            self.model_usd = None if unknown else (self.model_usd or 0.0) + (cost.model_usd or 0.0)
         if cost.hosted:
             self.hosted_runs += 1
             self.cpu_share_s += (cost.hosted.cpu_share_ms or 0.0) / 1000
@@ -174,6 +214,10 @@ class BatchFigures(msgspec.Struct, kw_only=True):
     results: BatchResults
     """Where the attempts of the tasks are, by their numbers."""
     phase: BatchPhase
+    limit: str
+    """The flag of the limit that has ended it; empty if none has."""
+    flags: dict[str, Any]
+    """The flags of the last start, as `batch.json` has them."""
     closed: str = ""
     """Why the last batch process has ended: a word of `wire.batch.journal_lines.Closed`."""
     version: str = ""
@@ -204,12 +248,38 @@ class BatchFigures(msgspec.Struct, kw_only=True):
     def cost_usd(self) -> float | None:
         return None if self.unknown_costs else self.known_cost_usd
 
+    @property
+    def has_scores(self) -> bool:
+        return any(one.score is not None or one.is_unscored for task in self.tasks for one in task.attempts)
+
+    @property
+    def has_repetitions(self) -> bool:
+        return any(task.repeat for task in self.tasks)
+
     def states(self) -> dict[str, int]:
         """How many tasks are in each state, by its word; `ok` first, then those that have ended, the most frequent
         first, then those without an end."""
         counts = count_states(task.state for task in self.tasks)
         order = sorted(counts, key=lambda state: (_rank(state), -counts[state], state.value))
         return {state.value: counts[state] for state in order}
+
+
+def evaluate(tasks: Iterable[TaskFigures]) -> Evaluation:
+    """The estimates from the final outcomes of these tasks."""
+    found = Evaluation()
+    for task in tasks:
+        found.is_repeated |= task.repeat is not None
+        held, final = found.of(task.id, task.repeat), task.final
+        if final is None:
+            held.not_run += 1
+        elif final.status not in SCORED:
+            held.faults += 1
+        else:
+            held.passed += task.has_passed
+            held.scored += final.score is not None
+            held.unscored += final.is_unscored
+            held.scores.append(float(task.has_passed) if final.score is None else final.score)
+    return found
 
 
 def count_states(states: Iterable[TaskStatus | OpenTaskState]) -> dict[TaskStatus | OpenTaskState, int]:

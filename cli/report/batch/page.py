@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cli.number_format import clock_text, count_text, elapsed, plural, short
+from cli.report.batch.breakdown import by_meta, by_repeated_task
 from cli.report.batch.distributions import distributions
-from cli.report.batch.overview import overview
+from cli.report.batch.overview import outcomes, overview
 from cli.report.batch.tables import all_tasks, extensions, extremes, failures, pauses, retries
 from cli.report.markup import text
 from cli.report.page.document import chart_document
@@ -20,21 +21,34 @@ if TYPE_CHECKING:
 COLUMNS, ROWS = 240, 12
 """Stretches of time in the chart of the runs, and in its table."""
 STARTS_MARKED = 40
+STEADY = 0.85
+"""Mean number of runs, of the highest, from which on a chart of them is one block."""
 
 
 def render(batch: BatchFigures, links: Links, *, folder: str, pages_said: str, written: str, version: str) -> str:
-    """The HTML of the whole page. `folder` has the names of its folders as a shell takes them; `pages_said` tells which
-    tasks have a page of their own; `written` says when the page was made."""
+    """The HTML of the whole page. `folder` has the paths of its folders as a shell takes them; `pages_said` tells which
+    tasks have a page of their own; `written` says when the page was made. Parts that tell nothing are left out."""
     data: dict[str, Any] = {"end": batch.workload.end}
-    body = overview(batch, folder, written) + failures(batch, links)
-    if columns := batch.workload.columns(COLUMNS):
+    body = overview(batch, folder, written) + all_tasks(batch, links, pages_said)
+    body += failures(batch, links) + by_repeated_task(batch, links) + by_meta(batch) + outcomes(batch)
+    if has_changed(batch.workload):
+        columns = batch.workload.columns(COLUMNS)
         data["workload"] = {"end": batch.workload.end, "columns": columns, "starts": _starts(batch.workload)}
         body += _workload(batch)
     if (found := distributions(batch)) is not None:
         shown, data["distributions"] = found
         body += shown
-    body += extremes(batch, links) + retries(batch, links) + extensions(batch) + all_tasks(batch, links, pages_said)
+    body += extremes(batch, links) + retries(batch, links) + extensions(batch)
     return chart_document(f"{text(batch.name, 100)}: a batch of zot", body, data, version=version, source=folder)
+
+
+def has_changed(workload: Workload) -> bool:
+    """Whether a chart of the runs tells more than their number: some waited, the batch was started again, or there were
+    fewer for a while."""
+    columns = workload.columns(COLUMNS)
+    if len(workload.starts) > 1 or any(paused for _, paused in columns):
+        return bool(columns)
+    return workload.most > 1 and sum(running for running, _ in columns) < STEADY * workload.most * len(columns)
 
 
 def _workload(batch: BatchFigures) -> str:

@@ -69,7 +69,7 @@ class BatchPages:
         return render(
             self._batch,
             links,
-            folder=shlex.join(self._sources),
+            folder=shlex.join(map(os.path.abspath, self._sources)),
             pages_said=said,
             written=clock_text(self._now),
             version=self._version,
@@ -96,7 +96,7 @@ class BatchPages:
         return TaskPage(
             task=task,
             prompt=prompt,
-            outcome=outcome_at(folder.journal, ended.offset) if ended is not None else None,
+            outcome=outcome_at(folder.journal, ended.offset, ended.rescored) if ended is not None else None,
             conversations=[(number, read_conversation(where.events(task.id, there))) for number, where, there in shown],
             stderr=_part(folder.stderr(task.id, number_there), IN_RUNS, STDERR_BYTES, from_end=True),
             diff=_part(folder.diff(task.id), IN_DIFFS, DIFF_BYTES, from_end=False),

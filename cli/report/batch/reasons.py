@@ -1,4 +1,5 @@
-"""Groups tasks that failed for the same reason, without parts that differ, such as numbers and ids. Pure."""
+"""Groups tasks that failed for the same reason, without parts that differ, such as numbers and ids; and the lines of a
+failed command that tell why. Pure."""
 
 from __future__ import annotations
 
@@ -26,6 +27,25 @@ _IDS = re.compile(
 _KEPT = r"(?i:\b(?:http|status|exit|exit status|signal|code|errno|error)[ :=]{1,2}-?[0-9]{1,5}\b)|\([0-9]{3}\)"
 """Numbers that tell kinds apart: HTTP 429 is not HTTP 500."""
 _NUMBERS = re.compile(rf"(?P<kept>{_KEPT})|(?P<number>(?<![A-Za-z0-9_])[0-9][0-9.,:]*(?<=[0-9]))")
+
+
+_COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_HEADING = re.compile(r"[^\w]{3,}.*[^\w]{3,}")
+"""A line such as `=== FAILURES ===`."""
+_TELLING = re.compile(
+    r"(?i)(?<!\b0 )(?:error|fail(?:ed|ures?)\b|exception|\bassert|panic|fatal|not ok\b|denied|refused|no such|"
+    r"not found|cannot|undefined|expected|mismatch)|^E  "
+)
+LINES, LINE_CHARACTERS = 3, 200
+
+
+def telling_lines(output: str, most: int = LINES) -> str:
+    """The first `most` lines of a failed command's output from the first that names a fault on; from the first line
+    if none does. Without empty lines, headings and colours; empty if the output is."""
+    lines = [_COLOURS.sub("", line).strip() for line in output.splitlines()]
+    lines = [line for line in lines if any(map(str.isalnum, line)) and not _HEADING.fullmatch(line)]
+    first = next((number for number, line in enumerate(lines) if _TELLING.search(line)), 0)
+    return "\n".join(line[:LINE_CHARACTERS] for line in lines[first : first + most])
 
 
 class ReasonGroup(msgspec.Struct):

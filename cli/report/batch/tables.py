@@ -6,15 +6,16 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from cli.number_format import bytes_text, count_text, dollars, duration_text, elapsed, plural, short
-from cli.report.batch.overview import count_label, style_of
+from cli.report.batch.overview import advice, count_label, style_of
 from cli.report.batch.reasons import groups_of
 from cli.report.batch.selection import most_expensive, most_tried, slowest
 from cli.report.markup import text
 from cli.report.page.table import Cell, TableColumn, chip, name_text, number_cell, section, table
+from cli.report.page.top import code_elements
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from cli.report.batch.figures import BatchFigures, ExtensionUse, TaskFigures
 
@@ -23,8 +24,11 @@ GROUPS = 60
 GROUP_OPEN, GROUP_TASKS = 12, 300
 """Maximum number of tasks of a group: shown at once, and unfolded."""
 GROUP_REASON = 600
+SAID_CHARACTERS, WHY_CHARACTERS = 700, 160
+FEW = 30
+"""Number of tasks up to which a list of some of them tells nothing more than that of all."""
 EXTENSIONS = 300
-ROWS = 100
+ROWS = 15
 """Maximum number of rows that the script shows at once in the table of all tasks."""
 ROWS_HELD = 20_000
 """Maximum number of tasks in the table; failed ones come first."""
@@ -44,8 +48,9 @@ class Links:
         """The id of a task, as a link if it has a page."""
         return name_text(task, self._address(task))
 
-    def cell(self, task: str) -> Cell:
-        return Cell(task, link=self._address(task))
+    def cell(self, task: str, label: str = "") -> Cell:
+        """The cell with the name of a task, or with another label that leads to its page."""
+        return Cell(label or task, link=self._address(task))
 
     def _address(self, task: str) -> str:
         page = self.names.get(task)
@@ -71,15 +76,28 @@ def failures(batch: BatchFigures, links: Links) -> str:
             )
         kind = text(group.error_kind, 40)
         shown += (
-            f"<li><div>{chip(group.status, 'bad')} {kind} <b>{plural(len(group.tasks), 'task')}</b></div>"
+            f"<li><div>{chip(group.status, 'bad')} {kind} <b>{plural(len(group.tasks), 'task')}</b> "
+            f'<span class="soft">{_advice(group.tasks[0])}</span></div>'
             f'<p class="reason"><bdi>{text(group.reason.strip() or "no reason was given", GROUP_REASON)}</bdi></p>'
-            f'<ul class="ids">{_items(tasks[:GROUP_OPEN])}</ul>{rest}</li>'
+            f'{_output(group.tasks[0])}<ul class="ids">{_items(tasks[:GROUP_OPEN])}</ul>{rest}</li>'
         )
     left = len(groups) - GROUPS
     caption = "The largest group first. … stands for numbers and ids that differ from task to task."
     if left > 0:
         caption += f" {plural(left, 'smaller group is', 'smaller groups are')} not shown."
     return section("failures", "Failures by reason", caption, f'<ol class="groups">{shown}</ol>')
+
+
+def _advice(task: TaskFigures) -> str:
+    return code_elements(text(advice(told))) if (told := task.told) is not None else ""
+
+
+def _output(task: TaskFigures) -> str:
+    """The lines of the failed command of a task that tell why; empty if none has failed."""
+    told = task.told
+    if told is None or not told.said:
+        return ""
+    return f'<p class="soft">{text(task.id, 80)} said:</p><pre class="said">{text(told.said, SAID_CHARACTERS)}</pre>'
 
 
 def _items(items: Sequence[str]) -> str:
@@ -101,7 +119,9 @@ def pauses(batch: BatchFigures) -> str:
 
 
 def extremes(batch: BatchFigures, links: Links) -> str:
-    """The slowest tasks and the most expensive ones; empty before the first end."""
+    """The slowest tasks and the most expensive ones; empty if the table of all tasks shows them as well."""
+    if len(batch.tasks) <= FEW:
+        return ""
     columns = (TASK, OUTCOME, *map(TableColumn, ("time", "paused", "cost", "tokens")))
     parts = [
         f"<div><h3>{title}</h3>{table(title, columns, (_extreme(task, links) for task in tasks))}</div>"
@@ -189,6 +209,8 @@ _EXTENSION_COLUMNS: tuple[tuple[str, Callable[[ExtensionUse], float | None], Cal
     ("peak RSS", lambda use: use.rss_peak_bytes if use.hosted_runs < use.runs else None, bytes_text),
     ("CPU share", lambda use: use.cpu_share_s if use.hosted_runs else None, lambda cpu_s: f"~{_seconds(cpu_s)}"),
     ("host's memory", lambda use: sum(use.host_rss_bytes.values()) if use.hosted_runs else None, bytes_text),
+    ("model tokens", lambda use: use.model_tokens, count_label),
+    ("dollars", lambda use: None if use.model_tokens is None else use.model_usd, dollars),
     ("calls", lambda use: use.calls, count_label),
     ("waited", lambda use: use.start_wait_s or None, elapsed),
     ("slowest p99", lambda use: use.p99_ms, duration_text),
@@ -199,8 +221,12 @@ _EXTENSION_COLUMNS: tuple[tuple[str, Callable[[ExtensionUse], float | None], Cal
     ("unexpected exits", lambda use: use.unexpected_exits, count_label),
     ("lost", lambda use: use.lost, count_label),
 )
-_MISSING_OFTEN = frozenset({"CPU share", "host's memory", "waited"})
+_MISSING_OFTEN = frozenset({"CPU share", "host's memory", "waited", "model tokens", "dollars"})
 """Columns that are left out if no extension has a value: `waited` is for starts of those that start when needed."""
+_HINTS = {
+    "model tokens": "tokens of its tools' definitions and results in all requests to the model",
+    "dollars": "US dollars of its model tokens",
+}
 _BAD = frozenset({"errors", "timeouts", "restarts", "unexpected exits", "lost"})
 
 
@@ -216,7 +242,7 @@ def extensions(batch: BatchFigures) -> str:
     ]
     columns = [
         TableColumn("extension", is_text=True, is_name=True),
-        *(TableColumn(title, has_bar=title == "CPU") for title, *_ in held),
+        *(TableColumn(title, _HINTS.get(title, ""), has_bar=title == "CPU") for title, *_ in held),
     ]
     rows = (
         [
@@ -255,18 +281,26 @@ def all_tasks(batch: BatchFigures, links: Links, said: str) -> str:
     shown = sorted(batch.tasks, key=lambda task: not task.has_failed)[:ROWS_HELD]
     if not shown:
         return ""
-    columns = [TASK, OUTCOME, *map(TableColumn, ("attempts", "time", "cost", "tokens"))]
-    rows: Iterable[list[Cell]] = (_row(task, links) for task in shown)
+    columns: list[tuple[TableColumn, Callable[[TaskFigures], Cell]]] = [
+        (TASK, lambda task: links.cell(task.id)),
+        (OUTCOME, lambda task: _state(task.state.value)),
+    ]
+    if any(task.has_failed for task in shown):
+        columns.append((TableColumn("why", is_text=True), lambda task: Cell(_why(task))))
+    if batch.has_scores:
+        columns.append((TableColumn("score"), lambda task: number_cell(task.score, short)))
+    columns += _FIGURES
     if len(batch.results.shards) > 1:
-        columns.append(TableColumn("batch", "the folder with its last attempt", is_text=True))
-        rows = ([*_row(task, links), Cell(_rundir(batch, task))] for task in shown)
+        folder = TableColumn("batch", "the folder with its last attempt", is_text=True)
+        columns.append((folder, lambda task: Cell(_rundir(batch, task))))
+    rows = ([cell(task) for _, cell in columns] for task in shown)
     held = len(batch.tasks) - len(shown)
     left = f" {plural(held, 'task')} at the end of the order are left out." if held > 0 else ""
     return section(
         "tasks",
         "All tasks",
         f"{text(said)} Failed tasks come first.{left}",
-        table("All tasks", columns, rows, filter_hint="Filter by id or outcome", shown=ROWS),
+        table("All tasks", [column for column, _ in columns], rows, filter_hint="Filter by id or outcome", shown=ROWS),
     )
 
 
@@ -275,13 +309,19 @@ def _rundir(batch: BatchFigures, task: TaskFigures) -> str:
     return str(batch.results.locate(task.id, task.latest)[0].path) if task.latest else ""
 
 
-def _row(task: TaskFigures, links: Links) -> list[Cell]:
+def _why(task: TaskFigures) -> str:
+    """One line on why a task has failed; empty if it has not."""
     told = task.told
-    return [
-        links.cell(task.id),
-        _state(task.state.value),
-        number_cell(len(task.attempts), count_label),
-        number_cell(None if told is None else told.duration_s, elapsed),
-        _cost(task),
-        number_cell(task.tokens if task.attempts else None, count_label),
-    ]
+    if told is None or not task.has_failed:
+        return ""
+    why = (told.said or told.reason).strip().partition("\n")[0]
+    return why if len(why) <= WHY_CHARACTERS else f"{why[: WHY_CHARACTERS - 1]}…"
+
+
+_FIGURES: list[tuple[TableColumn, Callable[[TaskFigures], Cell]]] = [
+    (TableColumn("attempts"), lambda task: number_cell(len(task.attempts), count_label)),
+    (TableColumn("time"), lambda task: number_cell(told.duration_s if (told := task.told) else None, elapsed)),
+    (TableColumn("cost"), _cost),
+    (TableColumn("tokens"), lambda task: number_cell(task.tokens if task.attempts else None, count_label)),
+]
+"""Columns of the table of all tasks."""

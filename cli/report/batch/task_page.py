@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agent.sessions.export.conversation import ConversationEntry
     from cli.report.batch.conversation import AttemptConversation
     from cli.report.batch.figures import TaskFigures
-    from wire.batch.outcome import CommandEnd, Outcome
+    from wire.batch.outcome import CommandEnd, Outcome, Score
     from wire.events import Cost
 
 PAGE_CHARACTERS = 200_000
@@ -61,14 +61,15 @@ def render_task(page: TaskPage) -> str:
     body = f'<p class="back"><a href="{page.back}">← <bdi>{text(page.batch, 100)}</bdi></a></p>'
     body += top(f"Task {task.id}", _facts(task, outcome, shown_first))
     body += _ending(task)
+    ends = [] if outcome is None else _commands(outcome)
+    body += "".join(shown for shown, has_failed in ends if has_failed)
     if page.prompt:
         body += f'<section id="prompt"><h2>Prompt</h2>{_format_value(cut(page.prompt, PROMPT_CHARACTERS))}</section>'
     if outcome is not None and outcome.text.strip():
         more = '<p class="caption">Cut; the events have all of it.</p>' if outcome.is_cut else ""
         value = _format_value(cut(outcome.text, RESULT_CHARACTERS))
         body += f'<section id="result"><h2>Final text</h2>{value}{more}</section>'
-    if outcome is not None:
-        body += _command("setup", outcome.setup) + _command("check", outcome.check)
+    body += "".join(shown for shown, has_failed in ends if not has_failed)
     room = page.room
     if conversation is not None:
         body += _conversation(conversation, page.prompt, room, is_over=task.running != shown_first)
@@ -100,6 +101,7 @@ def _facts(task: TaskFigures, outcome: Outcome | None, shown: int) -> list[tuple
         facts += [
             ("model", f"{outcome.model} ({outcome.provider})" if outcome.provider else outcome.model),
             ("time", elapsed(outcome.duration_ms / 1000)),
+            ("score", short(outcome.score.value) if outcome.score and outcome.score.value is not None else ""),
             ("paused", elapsed(outcome.paused_ms / 1000) if outcome.paused_ms else ""),
             ("cost", "unknown" if outcome.cost_usd is None else dollars(outcome.cost_usd)),
             ("tokens", f"{count_text(read)} read, {count_text(usage.output)} written"),
@@ -153,7 +155,7 @@ def _steps(conversation: AttemptConversation, prompt: str, room: int) -> str:
     first = next((entry for entry in entries if entry.role == "user"), None)
     if prompt and first is not None and first.parts == [Text(cut(prompt))]:
         entries = [entry for entry in entries if entry is not first]  # it stands above
-    parts = HtmlParts(has_prose=False)
+    parts = HtmlParts(has_prose=False, has_first_lines=True)
     return "".join(_entry(entry, parts) for entry in shorten(entries, room))
 
 
@@ -168,14 +170,33 @@ def _format_value(value: str) -> str:
     return verbatim("text", value)
 
 
-def _command(what: str, end: CommandEnd | None) -> str:
-    if end is None:
-        return ""
-    style = "bad" if end.exit_status else "good"
-    return (
-        f'<section id="{what}" class="{style}"><h2>{what}: {end.how}</h2><p class="caption">'
-        f"{duration_text(end.duration_ms)}; the end of its output</p>{_format_value(end.output)}</section>"
-    )
+def _commands(outcome: Outcome) -> list[tuple[str, bool]]:
+    """The sections of `setup`, `check` and `score`, as far as they ran, and whether each has failed."""
+    shown = [
+        (_command(what, end.how, end, has_failed=bool(end.exit_status)), bool(end.exit_status))
+        for what, end in (("setup", outcome.setup), ("check", outcome.check))
+        if end is not None
+    ]
+    if (score := outcome.score) is not None:
+        has_failed = score.value is None or score.value < 1
+        told = "no score" if score.value is None else short(score.value)
+        shown.append((_command("score", told, score.command, _score_values(score), has_failed=has_failed), has_failed))
+    return shown
+
+
+def _command(what: str, told: str, end: CommandEnd | None, more: str = "", *, has_failed: bool) -> str:
+    took = f"{duration_text(end.duration_ms)}; the end of its output" if end is not None else ""
+    how = f"{end.how}, " if end is not None and what == "score" else ""
+    output = _format_value(end.output) if end is not None and end.output.strip() else ""
+    caption = f'<p class="caption">{how}{took if output else took.partition(";")[0]}</p>' if took else ""
+    style = "bad" if has_failed else "good"
+    return f'<section id="{what}" class="{style}"><h2>{what}: {text(told)}</h2>{caption}{output}{more}</section>'
+
+
+def _score_values(score: Score) -> str:
+    """The reason without a value, and the JSON object that the command has told."""
+    reason = f'<p class="bad">{text(score.reason, 1000)}</p>' if score.reason else ""
+    return reason + (_format_value(_json_text(score.values)) if score.values else "")
 
 
 def _attempts(task: TaskFigures) -> str:
@@ -236,8 +257,11 @@ def _cpu_cell(cost: Cost) -> Cell:
 def _meta(meta: dict[str, Any]) -> str:
     if not meta:
         return ""
+    return f'<section id="meta"><h2>meta</h2>{_format_value(_json_text(meta))}</section>'
+
+
+def _json_text(value: dict[str, Any]) -> str:
     try:
-        shown = json.dumps(meta, ensure_ascii=False, indent=1)
+        return cut(json.dumps(value, ensure_ascii=False, indent=1), META_CHARACTERS)
     except (ValueError, RecursionError):  # a number of thousands of digits, or a thousand levels
-        shown = "it cannot be shown"
-    return f'<section id="meta"><h2>meta</h2>{_format_value(cut(shown, META_CHARACTERS))}</section>'
+        return "it cannot be shown"

@@ -14,7 +14,7 @@ SIGNATURE = f"{DOCTYPE}<!-- made by zot report -->\n"
 ROOM = Path(__file__).parent
 SCRIPT_PARTS = (
     *("start", "numbers", "zoom", "charts", "use", "lanes", "histograms", "workload"),
-    *("pointer", "keyboard", "table", "ready"),
+    *("pointer", "keyboard", "table", "copy", "ready"),
 )
 """Files in `script/`, in the order in which they run. They share one scope."""
 

@@ -23,21 +23,24 @@ class Tile(msgspec.Struct, frozen=True):
     """How a bad tile looks: `bad`, or `warn` if only the text below the value is bad."""
 
 
-def top(title: str, facts: Iterable[tuple[str, str]], notes: Iterable[str] = (), tiles: Iterable[Tile] = ()) -> str:
-    """The header, with the facts that have a value; then notes and tiles."""
+def top(title: str, facts: Iterable[tuple[str, str]], notes: Iterable[str] = ()) -> str:
+    """The header, with the facts that have a value; then notes."""
     told = "".join(f"<div><dt>{text(label)}</dt><dd>{text(value)}</dd></div>" for label, value in facts if value)
     listed = "".join(f"<li>{code_elements(text(note))}</li>" for note in notes)
+    return f'<header><h1>{text(title)}</h1><dl class="facts">{told}</dl></header>' + (
+        f'<ul class="notes" role="note">{listed}</ul>' if listed else ""
+    )
+
+
+def tile_row(tiles: Iterable[Tile]) -> str:
+    """The tiles beside each other; empty without any."""
     shown = "".join(
         f'<div class="tile{f" {tile.style}" if tile.is_bad else ""}"><dt>{text(tile.label)}</dt>'
         f"<dd>{text(tile.value)}</dd>"
         f'<small title="{text(tile.said)}">{text(tile.said, 80)}</small></div>'
         for tile in tiles
     )
-    return (
-        f'<header><h1>{text(title)}</h1><dl class="facts">{told}</dl></header>'
-        + (f'<ul class="notes" role="note">{listed}</ul>' if listed else "")
-        + (f'<dl class="tiles">{shown}</dl>' if shown else "")
-    )
+    return f'<dl class="tiles">{shown}</dl>' if shown else ""
 
 
 def code_elements(escaped: str) -> str:

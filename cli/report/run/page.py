@@ -10,7 +10,7 @@ from cli.report.input.recorded_run import SourceKind
 from cli.report.markup import NAME_CHARACTERS, text
 from cli.report.page.document import chart_document
 from cli.report.page.table import TableColumn, figure, number_cell, section, table
-from cli.report.page.top import top
+from cli.report.page.top import tile_row, top
 from cli.report.run.costs import costs
 from cli.report.run.findings import findings_section
 from cli.report.run.lanes import timeline
@@ -40,7 +40,8 @@ def render(recording: RecordedRun, *, source_name: str, version: str) -> str:
     data: dict[str, Any] = {"end": recording.end}
     if recording.source is SourceKind.EVENTS:
         data["ticks"] = recording.order_ticks
-    body = top(recording.title, [*recording.facts, *waits(recording)], recording.notes, tiles(recording, series))
+    body = top(recording.title, [*recording.facts, *waits(recording)], recording.notes)
+    body += tile_row(tiles(recording, series))
     body += findings_section(recording, ids)
     if series is not None and series.lines:
         data["use"] = chart_data(series, ids)

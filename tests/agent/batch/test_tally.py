@@ -19,8 +19,8 @@ def test_tokens_per_minute_are_those_of_the_last_minute() -> None:
 def test_the_rest_is_estimated_once_some_tasks_have_ended() -> None:
     tally = Tally(10.0)
     assert tally.eta_s(20.0, 5) is None
-    for _ in range(ETA_AFTER):
-        tally.task_ended(TaskStatus.OK)
+    for number in range(ETA_AFTER):
+        tally.task_ended(str(number), TaskStatus.OK)
     assert tally.eta_s(40.0, 6) == pytest.approx(60.0)
     assert tally.eta_s(40.0, 0) == 0.0
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.model.catalogue import CATALOGUE, DEFAULT_MODEL, Thinking, cost_usd, find, thinking_of
+from agent.model.catalogue import CATALOGUE, DEFAULT_MODEL, Thinking, cost_usd, find, least_cached, thinking_of
+from tests.support.messages_server import prefix_cache
 
 
 def test_the_default_is_in_the_catalogue() -> None:
@@ -68,6 +69,21 @@ def test_entries_are_plausible(info) -> None:
 def test_cost_of_one_request() -> None:
     usage = {"input": 1_000_000, "output": 100_000, "cache_read": 2_000_000, "cache_write": 400_000}
     assert cost_usd(find("claude-sonnet-4-5"), usage) == pytest.approx(3 + 1.5 + 0.6 + 1.5)
+
+
+def test_a_write_for_an_hour_costs_twice_the_input() -> None:
+    usage = {"input": 1_000, "cache_write": 400, "cache_write_1h": 300}
+    assert cost_usd(find("claude-sonnet-4-5"), usage) == pytest.approx((3 * 1_000 + 3.75 * 100 + 6 * 300) / 1e6)
+    too_many = {"cache_write": 400, "cache_write_1h": 500}
+    assert cost_usd(find("claude-sonnet-4-5"), too_many) == pytest.approx(6 * 400 / 1e6)
+
+
+def test_the_shortest_prefixes_are_those_of_the_page_on_prompt_caching() -> None:
+    for name in CATALOGUE:
+        assert least_cached(name) == prefix_cache.least_cached(name)
+    assert least_cached("anthropic/claude-opus-4.5") == 4_096
+    assert least_cached("claude-opus-99") == 512
+    assert least_cached("qwen3:8b") is None
 
 
 def test_a_long_prompt_has_its_own_price() -> None:

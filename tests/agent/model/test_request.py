@@ -14,6 +14,7 @@ from agent.images.limits import BASE64_LIMIT, CROWD
 from agent.model.request import ToolSpec, blocks_from_worker, build_params
 from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
 from tests.support import pictures
+from tests.support.messages_server.prefix_cache import PrefixCache
 
 NOW = "2026-11-21T10:00:00+00:00"
 CACHED = {"cache_control": {"type": "ephemeral"}}
@@ -58,7 +59,7 @@ def test_a_whole_conversation() -> None:
             {"name": "write", "description": "w", "input_schema": {"type": "object"}, **CACHED},
         ],
         "messages": [
-            {"role": "user", "content": [{"type": "text", "text": "look"}, image]},
+            {"role": "user", "content": [{"type": "text", "text": "look"}, {**image, **CACHED}]},
             {
                 "role": "assistant",
                 "content": [
@@ -149,12 +150,42 @@ def test_any_transcript_makes_a_request_that_the_api_can_take(messages, tools, s
 
 
 @given(transcripts, tool_lists, texts)
-def test_at_most_three_cache_markers_all_at_the_end_of_something(messages, tools, system: str) -> None:
+def test_at_most_four_cache_markers_all_at_the_end_of_something(messages, tools, system: str) -> None:
     params = build(*messages, tools=tools, system=system, system_end="at noon")
-    expected = bool(system) + bool(tools) + any(message["role"] == "user" for message in params["messages"])
-    assert json.dumps(params).count('"cache_control"') == expected
-    for last in (params.get("tools"), *[m["content"] for m in params["messages"] if m["role"] == "user"][-1:]):
-        assert not last or last[-1]["cache_control"] == {"type": "ephemeral"}
+    marks = json.dumps(params).count('"cache_control"')
+    ends = [message["content"][-1] for message in params["messages"] if message["role"] == "user"]
+    assert marks == bool(system) + bool(tools) + sum("cache_control" in end for end in ends)
+    assert marks <= 4
+    assert not ends or ends[-1]["cache_control"] == {"type": "ephemeral"}
+    assert not tools or params["tools"][-1]["cache_control"] == {"type": "ephemeral"}
+
+
+@given(st.lists(st.integers(0, 40), max_size=5), st.sampled_from([None, "5m", "1h"]))
+def test_each_request_of_a_conversation_reads_the_whole_one_before_from_the_cache(turns: list[int], ttl) -> None:
+    """Whatever the number of its tool calls: the provider looks back over 20 blocks only."""
+    cache, before = PrefixCache(minimum=0), 0
+    conversation = [user(Text("go"))]
+    for calls in (*turns, 1):
+        tools = [ToolSpec("bash", "b", {}), ToolSpec("read", "r", {})]
+        params = build(*conversation, tools=tools, system="s", system_end="e", cache_ttl=ttl)
+        begun = cache.begin(params, 0.0)
+        cache.answered(begun, 0.0)
+        assert (begun.use.input, begun.use.read) == (0, before)
+        assert (begun.use.written_1h if ttl == "1h" else begun.use.written_5m) == begun.use.total - before
+        before = begun.use.total
+        names = [f"t{number}" for number in range(calls)]
+        conversation.append(assistant(Text("ok"), *(ToolCall(name, "read", b"{}") for name in names)))
+        conversation.append(
+            results(*(ToolResult(name, (Text("body"),)) for name in names)) if calls else user(Text("x"))
+        )
+
+
+def test_tasks_in_other_folders_share_tools_and_the_first_block_of_the_system_prompt() -> None:
+    cache = PrefixCache(minimum=0)
+    bodies = [build(user(Text(word)), tools=[ToolSpec("t", "t", {})], system="s", system_end=word) for word in "ab"]
+    cache.answered(first := cache.begin(bodies[0], 0.0), 0.0)
+    second = cache.begin(bodies[1], 1.0)
+    assert (first.use.read, second.use.read) == (0, first.writes[1].tokens)
 
 
 def test_blocks_of_a_reply() -> None:

@@ -298,9 +298,64 @@ def test_a_log_is_followed_until_no_batch_runs(zot, runs):
     assert "count the files" in run(zot, "batch", "logs", "runs", "one", "-f").text
 
 
+def test_logs_of_all_that_have_failed_begin_with_the_check(zot, runs):
+    write_events(runs, task="two", rest=b'{"type":"turn_st')
+    found = run(zot, "batch", "logs", "runs", "--failed")
+    assert (found.status, found.stderr) == (0, "")
+    lines = [" ".join(line.split()) for line in found.text.splitlines() if line]
+    assert lines[:6] == [
+        "--- two: check_failed, attempt 1",
+        "setup exit 0, 100 ms",
+        "check exit 1, 2 s",
+        "E assert 1 == 2",
+        "2 tests failed",
+        CHECK_FAILED,
+    ]
+    assert lines[6:] == [
+        "you count the files",
+        "turn 1",
+        "model There are three.",
+        "--- three: timeout, attempt 1",  # without a file of events
+        "timeout: timeout",
+    ]
+    assert run(zot, "batch", "logs", "runs", "--failed", "-n", "1").text.count("---") == 1
+    assert "a warning of attempt 1" in run(zot, "batch", "logs", "runs", "--failed", "--stderr").text
+    records = run(zot, "batch", "logs", "runs", "--failed", "--json").json_lines
+    assert [(record["task"], record["type"]) for record in records] == [
+        *(("two", kind) for kind in ("user_message", "turn_start", "assistant_message", "done", "task_end")),
+        ("three", "task_end"),
+    ]
+
+
+def test_logs_of_no_failure(zot, runs):
+    loop = Loop()
+    written = WrittenBatch(zot.cwd / "good", loop, "one")
+    written.open()
+    written.run("one")
+    written.close()
+    loop.close()
+    found = run(zot, "batch", "logs", "good", "--failed")
+    assert (found.status, found.stdout, found.stderr) == (0, b"", "zot batch logs: no task has failed\n")
+
+
+def test_a_reader_that_has_enough_of_failed_logs_ends_them_quietly(zot, runs):
+    many = [events.AssistantMessage((events.TextContent(f"line {n} " * 50),), time=TIME) for n in range(2000)]
+    write_events(runs, records=many, task="two")
+    with zot.start("batch", "logs", "runs", "--failed") as logs:
+        assert logs.process.stdout.readline().startswith(b"--- two")
+        logs.process.stdout.close()
+        found = logs.finish()
+    assert (found.status, found.stderr) == (130, "")
+
+
 @pytest.mark.parametrize(
     ("words", "status", "reason"),
     [
+        ([], 2, "name a task of the batch, or --failed for all that have failed"),
+        (["one", "--failed"], 2, "--failed and TASK exclude each other"),
+        (["--failed", "-f"], 2, "--failed and -f exclude each other"),
+        (["--failed", "--stderr", "--json"], 2, "--stderr and --json exclude each other"),
+        (["one", "-n", "3"], 2, "-n is for --failed only"),
         (["oen"], 2, "no such task in this batch: 'oen'; did you mean 'one'?"),
         (["two"], 1, "task two has no run yet; zot batch status runs says what is done"),
         (["one", "--attempt", "7"], 1, "task one has no attempt 7"),

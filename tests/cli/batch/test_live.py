@@ -32,7 +32,7 @@ def test_the_view_its_keys_and_the_summary(zot, terminal):
     assert [line.split()[0] for line in shown[3:6]] == ["TASK", "two", "three"]
     assert shown[6:] == ["p pause  q drain  Q stop"]
     terminal.keys("p")
-    terminal.wait_for(r"^paused by you: p resumes$")
+    terminal.wait_for(r"^paused: p resumes$")
     terminal.resize(60, 20)
     terminal.wait_for(r"^p resume  q drain  Q stop$")
     terminal.resize(90, 24)

@@ -34,7 +34,7 @@ def test_why_nothing_goes_on_is_said():
         view(why_paused="the provider: 429, until 12:30:05"), 80, 24
     )
     by_user = drawn(view(is_paused_by_user=True, why_paused="something"), 80, 24)
-    assert "paused by you: p resumes" in by_user
+    assert "paused: p resumes" in by_user
     assert by_user[-1] == "p resume  q drain  Q stop"
     draining = drawn(view(is_draining=True), 80, 24)
     assert "draining: no new tasks start, 2 still running" in draining

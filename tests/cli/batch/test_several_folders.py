@@ -74,7 +74,7 @@ def test_batches_that_contradict_each_other_need_a_word(zot, runs):
     found = run(zot, "batch", "results", "runs", "other", "--prefer", "ok")
     assert (found.status, found.json_lines[1]["status"]) == (0, "ok")
     (rows,) = Page(run(zot, "report", "runs", "other", "--prefer", "ok", "-o", "-").text).tables("All tasks")
-    assert [[*row[:3], row[-1]] for row in rows if row[0] == "two"] == [["two", "ok", "2", "other"]]
+    assert [[*row[:2], row[3], row[-1]] for row in rows if row[0] == "two"] == [["two", "ok", "2", "other"]]
 
 
 def test_a_damaged_one_of_several_is_named(zot, runs, more):

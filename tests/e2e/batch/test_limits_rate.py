@@ -113,7 +113,7 @@ def test_a_task_of_an_overloaded_server_waits_and_is_told_so_everywhere(zot: Zot
     assert asked[3] - asked[2] > FIRST_WAIT_S * (1 - JITTER)
     assert run(zot, "report", "runs").status == 0
     page = (zot.cwd / "runs" / "report.html").read_text()
-    assert "overloaded (1)" in page
+    assert "overloaded <b>1 task</b>" in page
     assert "fewer" not in page
 
 

@@ -12,9 +12,12 @@ from supervisor.template.protocol import is_available
 from tests.support.batch_command import BatchCommand
 from tests.support.extension_folder import CHILDREN
 from tests.support.mcp_files import write_servers
+from tests.support.messages_server import CachingAnswers, text_reply, tool_reply
+from tests.support.messages_server.prefix_cache import allowed_read
 
 if TYPE_CHECKING:
-    from tests.support.messages_server import MessagesServer
+    from tests.support.messages_server import MessagesServer, Reply
+    from tests.support.messages_server.server import Received
     from tests.support.zot_process import Zot
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="this system has no templates")
@@ -41,3 +44,28 @@ def test_tasks_in_copies_of_a_project_begin_with_the_same_bytes_up_to_the_mark(z
         f"Current working directory: {batch.rundir / 'workspaces' / name}" for name in "abc"
     }
     assert changing.startswith("\n\nCurrent date: ")
+
+
+@pytest.mark.parametrize("flags", [[], ["--cache-ttl", "1h"]])
+def test_a_batch_reads_all_that_the_rules_of_the_cache_allow(zot: Zot, server: MessagesServer, flags: list[str]):
+    """The first request goes alone, and each turn finds all of the turn before; the server counts by the rules."""
+    batch = BatchCommand(zot, server)
+
+    def reply(request: Received, usage: dict[str, int]) -> Reply:
+        if len(request.body["messages"]) < 5:
+            return tool_reply([("bash", {"command": "true"})] * 12, output_tokens=3, **usage)
+        return text_reply("done", output_tokens=3, **usage)
+
+    server.otherwise = answers = CachingAnswers(reply)
+    batch.tasks(dict.fromkeys("abcdef", "go"))
+    more = ["--workspace", "copy", "-j", "4", "--append-system-prompt", "Say it in words. " * 400, "-q", *flags]
+    assert batch.run(*more).status == 0
+    allowed, total = allowed_read([one.request.body for one in answers.counted])
+    read = sum(one.use.read for one in answers.counted)
+    assert (len(answers.counted), read) == (18, allowed)
+    assert read > total / 2
+    hour = sum(one.use.written_1h for one in answers.counted)
+    assert hour == (total - read if flags else 0)
+    dollars = 15 * 54 + 0.3 * read + (6 if flags else 3.75) * (total - read)
+    costs = [batch.attempts(task)[0].cost_usd for task in "abcdef"]
+    assert sum(cost or 0.0 for cost in costs) == pytest.approx(dollars / 1e6, abs=2e-5)

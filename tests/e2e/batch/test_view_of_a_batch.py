@@ -55,7 +55,7 @@ def test_a_person_sees_why_nothing_moves_and_what_has_failed(
         ["t0", "paused"], ["t1", "paused"],
     ]  # fmt: skip
     terminal.keys("p")
-    terminal.wait_for(r"^paused by you: p resumes$")
+    terminal.wait_for(r"^paused: p resumes$")
     is_open.set()
     terminal.resize(100, 30)
     terminal.keys("p")

@@ -1,5 +1,6 @@
 """A local server that speaks the streaming Messages API from a script. See `MessagesServer`."""
 
+from tests.support.messages_server.caching_answers import CachingAnswers
 from tests.support.messages_server.replies import (
     Drop,
     Hold,
@@ -27,6 +28,7 @@ from tests.support.messages_server.token_bucket import Account, token_bucket
 
 __all__ = [
     "Account",
+    "CachingAnswers",
     "Drop",
     "Hold",
     "MessagesServer",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 Event = dict[str, Any]
 
@@ -55,6 +55,8 @@ class Reply:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     content_type: str = "text/event-stream; charset=utf-8"
+    on_begin: Callable[[], None] | None = None
+    """Called just before its status is sent, on the thread of its connection."""
 
 
 def sse(event: Event) -> bytes:
@@ -113,14 +115,17 @@ def message_events(
     output_tokens: int = 5,
     cache_read: int = 0,
     cache_write: int = 0,
+    cache_write_1h: int | None = None,
     details: object = None,
 ) -> list[Event]:
-    """All events of a reply, in the order of the API. `details`: the `output_tokens_details`; None: missing."""
+    """All events of a reply, in the order of the API. `details`: the `output_tokens_details`; None: missing.
+    `cache_write_1h`: the part of `cache_write` that is kept for an hour; None: the reply does not tell the parts."""
     usage = {
         "input_tokens": input_tokens,
         "cache_read_input_tokens": cache_read,
         "cache_creation_input_tokens": cache_write,
         "output_tokens": 1,
+        **({} if cache_write_1h is None else {"cache_creation": _creation(cache_write, cache_write_1h)}),
     }
     message = {
         "id": f"msg_{next(_ids):04}",
@@ -147,6 +152,10 @@ def message_events(
         },
         {"type": "message_stop"},
     ]
+
+
+def _creation(written: int, hour: int) -> dict[str, int]:
+    return {"ephemeral_5m_input_tokens": written - hour, "ephemeral_1h_input_tokens": hour}
 
 
 def events_reply(events: Iterable[Event]) -> Reply:

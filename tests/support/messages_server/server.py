@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
+from tests.support.messages_server.message_batches import PATH as BATCHES
+from tests.support.messages_server.message_batches import MessageBatches
 from tests.support.messages_server.replies import Drop, Hold, Reply, Send, http_error
 from tests.support.patience import PATIENCE_S
 
@@ -31,6 +33,7 @@ class Received:
     """`time.monotonic()` when its head had been read."""
     connection: int
     """Which connection brought it, counted from 0."""
+    method: str = "POST"
 
 
 class MessagesServer:
@@ -44,6 +47,8 @@ class MessagesServer:
     def __init__(self, *script: Reply) -> None:
         self.requests: list[Received] = []
         self.otherwise: Callable[[Received], Reply] | None = None
+        self.batches: MessageBatches | None = None
+        """The Message Batches API; None: the server has none."""
         self._script = deque(script)
         self._changed = threading.Condition()
         self._releases = 0
@@ -55,6 +60,11 @@ class MessagesServer:
     @property
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def offer_batches(self) -> MessageBatches:
+        """From now on the server has the Message Batches API."""
+        self.batches = MessageBatches(lambda: self.base_url)
+        return self.batches
 
     def add(self, *replies: Reply) -> None:
         with self._changed:
@@ -102,6 +112,8 @@ class MessagesServer:
         with self._changed:
             self.requests.append(request)
             self._changed.notify_all()
+            if self.batches is not None and request.path.startswith(BATCHES):
+                return self.batches.reply(request)
             if request.path.partition("?")[0] != "/v1/messages":
                 return http_error(404, f"no such path: {request.path}")
             if not self._script and self.otherwise is not None:
@@ -173,12 +185,15 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *args: object) -> None:
         pass
 
+    def do_GET(self) -> None:
+        self.do_POST()
+
     def do_POST(self) -> None:
         at = time.monotonic()
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
         parsed = json.loads(body) if body else None
-        self._play(self.server.owner._next_reply(Received(self.path, headers, parsed, at, self._number)))
+        self._play(self.server.owner._next_reply(Received(self.path, headers, parsed, at, self._number, self.command)))
 
     def _play(self, reply: Reply) -> None:
         begun = False
@@ -200,6 +215,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
 
     def _begin(self, reply: Reply) -> None:
+        if reply.on_begin is not None:
+            reply.on_begin()
         self.send_response_only(reply.status)
         if "date" not in reply.headers:
             self.send_header("date", self.date_time_string())

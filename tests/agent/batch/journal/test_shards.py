@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from agent.batch.journal.errors import JournalError
-from agent.batch.journal.shards import READ, BatchResults, ended_attempts, read_shard, write_results
+from agent.batch.journal.shards import READ, BatchResults, outcome_of_attempt, read_shard, write_results
 from tests.support.batch_journal import open_journal, outcome, run_folder, tasks
-from wire.batch.outcome import Outcome, TaskStatus
+from wire.batch.outcome import Outcome, Score, TaskStatus
 
 
 @pytest.fixture
@@ -37,13 +37,32 @@ def test_final_outcomes_are_in_the_order_of_the_tasks(folder):
 
 
 def test_all_attempts_that_have_ended(folder):
-    ended = [(one.id, one.attempt) for one in ended_attempts(folder)]
-    assert ended == [("c", 1), ("a", 1), ("gone", 1), ("b", 1), ("a", 2)]
+    found = {
+        (task, attempt): outcome_of_attempt(folder, task, attempt) for task in ("a", "b", "x") for attempt in (1, 2)
+    }
+    assert {key for key, one in found.items() if one is not None} == {("a", 1), ("b", 1), ("a", 2)}
+    assert all((one.id, one.attempt) == key for key, one in found.items() if one is not None)
+
+
+def test_a_result_that_was_scored_again_has_its_last_score(folder, loop):
+    journal = open_journal(folder.path, loop)
+    for attempt, value in ((1, 0.5), (1, 0.25), (2, 7.0)):
+        journal.scored("a", attempt, Score(value, values={"n": [1]}))
+    journal.close()
+    first, *others = BatchResults([read_shard(folder)]).outcomes()
+    assert first.score == Score(0.25, values={"n": [1]})
+    assert all(one.score is None for one in others)
+    texts = list(BatchResults([read_shard(folder)]).outcome_texts())
+    assert [msgspec.json.decode(text, type=Outcome) for text in texts] == [first, *others]
+    list(write_results(folder, read_shard(folder).state))
+    assert folder.results_file.read_bytes() == b"".join(texts)
+    found = [outcome_of_attempt(folder, "a", attempt) for attempt in (1, 2)]
+    assert [one.score.value for one in found] == [0.25, 7.0]
 
 
 def test_results_are_written_whole(folder):
     folder.results_file.write_text("old")
-    assert write_results(folder) == 3
+    list(write_results(folder, read_shard(folder).state))
     lines = folder.results_file.read_bytes().splitlines()
     assert [msgspec.json.decode(line)["id"] for line in lines] == ["a", "c", "gone"]
 
@@ -58,5 +77,5 @@ def test_a_result_that_was_changed_meanwhile_is_an_error(folder):
         list(results.outcomes())
     folder.results_file.write_text("old")
     with pytest.raises(JournalError):
-        write_results(folder, results.shards[0].state)
+        list(write_results(folder, results.shards[0].state))
     assert folder.results_file.read_text() == "old"

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from agent.batch.journal.state import BatchState
 from tests.support.batch_journal import outcome
-from wire.batch.journal_lines import Closed, Finished, Opened, Paused, Reopened, Resumed, Started
-from wire.batch.outcome import TaskStatus, Usage
+from wire.batch.journal_lines import Closed, Finished, Opened, Paused, Reopened, Resumed, Scored, Started
+from wire.batch.outcome import Score, TaskStatus, Usage
 
 
 def fold(*lines):
@@ -29,6 +29,23 @@ def finished(task="a", attempt=1, status=TaskStatus.OK, final=True, **fields):
 
 REOPENED = Reopened(seq=1, t=1.0, task="a")
 OPENED = Opened(seq=1, t=1.0, version="1", pid=1, tasks=1, jobs=1)
+
+
+def scored(task="a", attempt=1):
+    return Scored(seq=1, t=1.0, task=task, attempt=attempt, score=Score(1.0))
+
+
+def test_the_last_score_of_the_result_that_counts_counts():
+    assert fold(started(), scored()).history("a").scored == -1, "there is no score without its run"
+    assert fold(scored("b")).history("b").is_done is False
+    assert fold(started(), finished(), scored(), scored()).history("a").scored == 3
+    assert fold(started(), finished(attempt=1), scored(attempt=2)).history("a").scored == -1
+    stands = fold(started(), finished(), scored(), REOPENED, scored()).history("a")
+    assert (stands.status, stands.scored) == (TaskStatus.OK, 4), "until a new attempt has started"
+    begun = (started(), finished(), scored(), REOPENED, started(attempt=2))
+    assert fold(*begun, scored()).history("a").scored == -1
+    assert fold(*begun, finished(attempt=2), scored()).history("a").scored == -1
+    assert fold(*begun, finished(attempt=2), scored(attempt=2)).history("a").scored == 6
 
 
 def test_a_task_without_lines_has_no_history():

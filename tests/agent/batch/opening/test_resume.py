@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent.batch.opening.resume import OVERHEAD_TOKENS, RedoError, cut_off_outcome, facts_of_cut_off, tasks_to_redo
+from agent.batch.opening.backlog import RedoError, tasks_to_redo
+from agent.batch.opening.resume import OVERHEAD_TOKENS, cut_off_outcome, facts_of_cut_off
+from agent.batch.tasks.repeat import repeated
+from tests.support.batch_journal import tasks
 from wire import events
 from wire.batch.outcome import TaskStatus, Usage
 
@@ -116,15 +119,24 @@ TASKS = [*DONE, "d"]
     ],
 )  # fmt: skip
 def test_words_name_done_tasks(words: list[str], chosen: str) -> None:
-    assert tasks_to_redo(words, DONE, ["a"], TASKS) == set(chosen)
+    assert tasks_to_redo(words, DONE, ["a"], tasks(*TASKS)) == set(chosen)
 
 
 def test_an_id_comes_before_a_word() -> None:
-    assert tasks_to_redo(["failed"], {"failed": TaskStatus.OK, "x": TaskStatus.ERROR}, [], ["failed", "x"]) == {
-        "failed"
-    }
+    done = {"failed": TaskStatus.OK, "x": TaskStatus.ERROR}
+    assert tasks_to_redo(["failed"], done, [], tasks("failed", "x")) == {"failed"}
+
+
+def test_a_repeated_task_names_all_its_repetitions_and_an_id_one_of_them() -> None:
+    given = repeated(tasks("fix", "failed"), 3)
+    done = {task.id: TaskStatus.OK for task in given if task.repeat != 3}
+    assert tasks_to_redo(["fix"], done, [], given) == {"fix#1", "fix#2"}
+    assert tasks_to_redo(["fix#2"], done, [], given) == {"fix#2"}
+    assert tasks_to_redo(["failed"], done, [], given) == {"failed#1", "failed#2"}
+    with pytest.raises(RedoError, match=r"'fix#4'; did you mean 'fix"):
+        tasks_to_redo(["fix#4"], done, [], given)
 
 
 def test_an_unknown_id_is_an_error() -> None:
     with pytest.raises(RedoError, match=r"--redo.*'nope'"):
-        tasks_to_redo(["nope"], DONE, [], TASKS)
+        tasks_to_redo(["nope"], DONE, [], tasks(*TASKS))

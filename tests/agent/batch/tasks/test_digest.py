@@ -124,3 +124,9 @@ def test_where_the_processes_of_extensions_are_changes_nothing():
     assert digest_of(TASK, host=".", host_version=True, is_host_of_batch=True) == plain
     assert Digests(request(share=("one",))).of(TASK) == plain
     assert Digests(request(share=("one",))).settings == Digests(request()).settings
+
+
+def test_another_score_command_changes_no_run():
+    assert digest_of(replace(TASK, score="true")) == digest_of(TASK)
+    assert Digests(request(score="true")).of(TASK) == digest_of(TASK)
+    assert digest_of(replace(TASK, check="true")) != digest_of(TASK)

@@ -207,7 +207,19 @@ def test_columns_set_fields_or_go_into_meta(folder):
 
 
 def test_each_kind_of_field_is_read_from_a_cell():
-    texts = {"id", "prompt", "cwd", "model", "provider", "base_url", "system_prompt", "setup", "check", "replay"}
+    texts = {
+        "id",
+        "prompt",
+        "cwd",
+        "model",
+        "provider",
+        "base_url",
+        "system_prompt",
+        "setup",
+        "check",
+        "score",
+        "replay",
+    }
     kinds = csv_rows.LISTS | csv_rows.JSON | csv_rows.TEXT_OR_JSON | texts | {"meta"}
     assert kinds == set(Task.__struct_fields__)
 

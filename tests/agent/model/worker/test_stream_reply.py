@@ -85,6 +85,23 @@ def test_reasoning_is_counted_if_the_provider_says_a_count_and_no_reply_fails_fo
     assert reply.usage.get("reasoning") == reasoning
 
 
+@pytest.mark.parametrize(
+    ("created", "hour"),
+    [
+        ({"ephemeral_5m_input_tokens": 2, "ephemeral_1h_input_tokens": 7}, 7),
+        ({"ephemeral_5m_input_tokens": 2, "ephemeral_1h_input_tokens": 0}, None),
+        ({"ephemeral_1h_input_tokens": "7"}, None),
+        ([7], None),
+        (None, None),
+    ],
+)
+def test_the_part_that_is_cached_for_an_hour_is_counted(created: object, hour: int | None) -> None:
+    usage = {"cache_creation_input_tokens": 9, "cache_creation": created}
+    reply = StreamedReply()
+    lines_of(reply, [{"type": "message_start", "message": {"usage": usage}}])
+    assert (reply.usage["cache_write"], reply.usage.get("cache_write_1h")) == (9, hour)
+
+
 def test_the_last_count_of_reasoning_holds() -> None:
     reply = StreamedReply()
     for details in ({"thinking_tokens": 1}, {"thinking_tokens": 5}, {"thinking_tokens": "x"}, {}):

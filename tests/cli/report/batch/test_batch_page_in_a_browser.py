@@ -58,13 +58,15 @@ def show(browser, written):
 def test_the_tasks_are_sorted_filtered_and_shown_in_parts(show):
     browser = show()
     assert browser.evaluate("document.documentElement.dataset.ready") == "yes"
-    assert browser.evaluate(ROWS) == 100
+    assert browser.evaluate(ROWS) == 15
     assert "timeout" in browser.evaluate(FIRST)
     browser.evaluate("document.querySelector('#more').click()")
+    assert browser.evaluate(ROWS) == 60
+    browser.evaluate("document.querySelector('#more').click()")
     assert browser.evaluate(ROWS) == MANY
-    browser.evaluate(CLICK_HEAD.format(4))  # cost
+    browser.evaluate(CLICK_HEAD.format(5))  # cost
     assert f"name-147ok11 s{dollars(0.148)}" in browser.evaluate(FIRST)
-    browser.evaluate(CLICK_HEAD.format(4))
+    browser.evaluate(CLICK_HEAD.format(5))
     assert "name-000" in browser.evaluate(FIRST)
     wanted = "const filter = document.querySelector('#filter'); filter.value = 'NOT_RUN';"
     browser.evaluate(f"(() => {{ {wanted} filter.dispatchEvent(new Event('input')); }})()")
@@ -83,6 +85,24 @@ def test_the_charts_say_what_the_tables_do(show):
     assert len(browser.evaluate(texts.format("#workload .columns title"))) == 240
     assert not browser.evaluate("document.querySelector('.told').open")
     assert browser.evaluate("document.querySelectorAll('[d*=NaN], [width*=NaN]').length") == 0
+
+
+COPY = "document.querySelector('button.copy')"
+REFUSED = "Object.defineProperty(navigator, 'clipboard', {value: undefined}); document.execCommand = () => %s;"
+
+
+@pytest.mark.parametrize(("copies", "said"), [("true", "copied"), ("false", "selected: press Ctrl+C")])
+def test_a_command_is_copied_with_the_keyboard_also_where_the_clipboard_is_refused(show, written, copies, said):
+    browser = show()
+    command = f"zot batch retry {written.path} --status not_run"
+    assert browser.evaluate(f"{COPY}.ariaLabel") == f"Copy {command}"
+    browser.evaluate(REFUSED % copies)
+    browser.evaluate(f"{COPY}.focus()")
+    browser.key("Enter")
+    waiting = f"new Promise(done => setInterval(() => {COPY}.textContent !== 'copy' && done({COPY}.textContent), 5))"
+    assert browser.evaluate(waiting) == said
+    assert browser.evaluate("getSelection().toString()") == command
+    assert "command" in browser.evaluate("document.querySelector('[role=status].spoken').textContent")
 
 
 def test_a_task_is_one_click_away_and_the_way_back_is_another(show, written):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.number_format import dollars, elapsed
-from cli.report.batch.distributions import MOST_BARS, Bar, bars_of, distribution, quantile
+from cli.number_format import count_text, dollars, elapsed
+from cli.report.batch.distributions import MOST_BARS, Bar, bars_of, distribution, labelled_bars, quantile
 
 
 @given(st.lists(st.floats(0, 1e12, allow_subnormal=False), max_size=60))
@@ -38,3 +38,23 @@ def test_quantiles():
     assert quantile([1.0], 0.9) == 1.0
     assert quantile([1.0, 2.0, 3.0, 4.0], 0.5) == 2.0
     assert quantile(list(map(float, range(1, 11))), 0.9) == 9.0
+
+
+@given(
+    st.lists(st.floats(0, 1e9, allow_subnormal=False) | st.floats(0, 0.001), max_size=60),
+    st.sampled_from([dollars, elapsed, lambda value: count_text(round(value))]),
+)
+def test_no_two_bars_read_alike(values, label):
+    bars = labelled_bars(bars_of(values), label)
+    assert sum(tasks for _, tasks in bars) == len(values)
+    assert len({words for words, _ in bars}) == len(bars)
+    ends = [words.split(" to ") for words, _ in bars if " to " in words]
+    assert all(begin != end for begin, end in ends)
+
+
+def test_amounts_that_read_alike_are_in_one_bar():
+    values = [0.00021, 0.00022, 0.00029, 0.00037]
+    assert [words for words, _ in labelled_bars(bars_of(values), dollars)] == [
+        "$0.0002 to $0.0003",
+        "$0.0003 to $0.0005",
+    ]

@@ -13,7 +13,7 @@ from cli.report.command import make_report
 from tests.support.batch_written import asked, called, said
 from tests.support.html_page import Page
 from wire import events
-from wire.batch.outcome import CommandEnd, TaskStatus, Usage
+from wire.batch.outcome import CommandEnd, Score, TaskStatus, Usage
 from wire.batch.task import Task, safe_name
 
 HOSTILE = "</script></pre><img src=x onerror=alert(1)><!--\u202egnp.exe\u2028\x00]]>&amp;'\"{{"
@@ -40,6 +40,10 @@ def page(written, name="report.html"):
     return Page((written.path / name).read_text())
 
 
+def commands(written):
+    return [text.strip() for _, text in page(written).of("code", class_="command")]
+
+
 def test_the_page_and_those_of_the_tasks_are_in_the_folder(written, capsys):
     assert make_report(str(written.path), None) == 0
     assert capsys.readouterr().err == f"{written.path}/report.html: open it in a browser\n"
@@ -49,26 +53,71 @@ def test_the_page_and_those_of_the_tasks_are_in_the_folder(written, capsys):
     tiles = dict(zip((text for _, text in report.of("dt")), (text for _, text in report.of("dd")), strict=True))
     assert tiles["batch"] == "ended early: it was asked to start nothing more"
     assert (tiles["Ok"], tiles["Not ok"], tiles["Without an end"], tiles["Cost"]) == ("2", "1", "1", "≥ $1.5")
+    assert len(report.of("div", class_="tile") + report.of("div", class_="tile bad")) <= 5
     links = [attributes["href"] for attributes, _ in report.of("a")]
     assert set(links) == {"report-tasks/a.html", "report-tasks/b.html", "report-tasks/c.html"}
     for link in links:
         back = page(written, link).of("a")[0][0]["href"]
         assert os.path.normpath(os.path.join("report-tasks", back)) == "report.html"
     (tasks,) = report.tables("All tasks")
-    assert [row[:3] for row in tasks] == [
-        ["c", "check_failed", "1"],
-        ["a", "ok", "1"],
-        ["b", "ok", "2"],
-        ["d", "not_run", "0"],
+    assert [row[:4] for row in tasks] == [
+        ["c", "check_failed", "1 test failed", "1"],
+        ["a", "ok", "", "1"],
+        ["b", "ok", "", "2"],
+        ["d", "not_run", "", "0"],
     ]
+    assert report.text.index("All tasks") < report.text.index("Failures by reason")
 
 
 def test_what_to_do_next_names_commands_with_the_folder(written):
     assert make_report(str(written.path), None) == 0
+    assert commands(written) == [
+        f"zot batch retry {written.path} --status not_run",
+        f"zot batch retry {written.path}",
+        f"zot batch logs {written.path} --failed",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("limit", "flags", "more"),
+    [
+        ("--max-failures", {"max_failures": 4}, " --max-failures 8"),
+        ("--max-cost-usd", {"max_cost_usd": 2.5}, " --max-cost-usd 5"),
+        ("--max-tokens", {}, ""),
+        ("--deadline", {"deadline": 60}, ""),
+    ],
+)
+def test_a_limit_that_has_ended_the_batch_is_raised_where_another_start_would_end_at_it_too(batch, limit, flags, more):
+    written = batch("a", "b", flags=flags)
+    written.open()
+    written.run("a")
+    written.close("failures", limit)
+    assert make_report(str(written.path), None) == 0
+    assert commands(written) == [f"zot batch retry {written.path} --status not_run{more}"]
+
+
+def test_commands_have_the_whole_path_as_a_shell_takes_it(batch, tmp_path, monkeypatch):
+    written = batch("a")
+    written.open()
+    written.run("a", TaskStatus.CRASHED, reason="gone")
+    written.close()
+    written.path.rename(tmp_path / "two words")
+    monkeypatch.chdir(tmp_path)
+    assert make_report("two words", None) == 0
+    codes = Page((tmp_path / "two words" / "report.html").read_text()).of("code", class_="command")
+    assert codes[0][1].strip() == f"zot batch retry '{tmp_path}/two words'"
+
+
+def test_parts_that_tell_nothing_are_left_out(batch):
+    written = batch("a", "b")
+    written.open(jobs=1)
+    for task in "ab":
+        written.run(task, usage=Usage(100, 10))
+    written.close()
+    assert make_report(str(written.path), None) == 0
     report = page(written)
-    codes = [text for _, text in report.of("code")]
-    assert f"zot batch retry {written.path} --status not_run" in codes
-    assert f"zot batch retry {written.path}" in codes
+    assert [attributes["id"] for attributes, _ in report.of("section")] == ["findings", "tasks"]
+    assert "All tasks are ok." in report.text
 
 
 def test_a_refused_request_is_not_said_to_pass(batch):
@@ -80,9 +129,9 @@ def test_a_refused_request_is_not_said_to_pass(batch):
     written.close("done")
     assert make_report(str(written.path), None) == 0
     found = page(written).text
-    assert "<b>error (1)</b><div>such a failure would come again: change what the reasons below name" in found
-    assert "<b>error (1)</b><div>look at the reasons below; such a failure may pass when the task is run again" in found
-    assert "invalid_request" in found
+    advice = '<b>1 task</b> <span class="soft">such a failure {}</span>'
+    assert f"invalid_request {advice.format('would come again: change what the reason names')}" in found
+    assert f"dropped {advice.format('may pass when the task is run again')}" in found
 
 
 def test_the_page_of_a_task_has_what_was_said_and_what_failed(written):
@@ -95,8 +144,66 @@ def test_the_page_of_a_task_has_what_was_said_and_what_failed(written):
     assert "I beg" in b.text
     assert "a warning" in b.text
     assert "There is no file of events of this attempt." in b.text
-    assert "1 test failed" in c.text
+    assert c.text.index("1 test failed") < c.text.index("<h2>Prompt</h2>")
     assert "&quot;suite&quot;: &quot;fast&quot;" in c.text
+
+
+def test_the_page_of_a_task_shows_the_first_line_of_each_result(batch):
+    written = batch("a")
+    written.open()
+    written.run("a")
+    ran = called("1", "bash", b'{"command":"make all"}', "$ make all\n\nbuilt\n2 warnings\n\n[exit 0]\n")
+    read = called("2", "read", b'{"path":"x"}', "no such file", is_error=True)
+    written.write_events("a", asked("go"), *ran, *read, events.Done())
+    assert make_report(str(written.path), None) == 0
+    found = page(written, "report-tasks/a.html").text
+    assert "<samp><bdi>built</bdi> <small>3 more lines</small></samp></summary>" in found
+    assert "<em>error</em><samp><bdi>no such file</bdi></samp></summary>" in found
+
+
+@pytest.fixture
+def repeated(batch):
+    """Two tasks, three times each, with scores; one repetition ended by a fault, one has no score."""
+    ids = [(base, k) for k in (1, 2, 3) for base in "xy"]
+    written = batch(given=[Task(id=f"{base}#{k}", prompt="p", repeat=k, meta={"suite": base}) for base, k in ids])
+    written.open()
+    for base, k in ids:
+        if (base, k) == ("y", 1):
+            written.run("y#1", TaskStatus.CRASHED, reason="gone")
+            continue
+        value = None if (base, k) == ("y", 3) else 1.0 if base == "x" else 0.25
+        end = CommandEnd(exit_status=0, duration_ms=30, output=f"measured {base}{k}")
+        written.run(f"{base}#{k}", score=Score(value=value, reason="" if value else "no number", command=end))
+    return written
+
+
+def test_repetitions_and_scores(repeated):
+    repeated.close()
+    assert make_report(str(repeated.path), None) == 0
+    report = page(repeated)
+    tiles = dict(zip((text for _, text in report.of("dt")), (text for _, text in report.of("dd")), strict=True))
+    assert tiles["Mean score"] == "0.562"  # of x 1, of y (0.25 + 0) / 2: a fault is in no mean, no value counts as 0
+    tasks, by_task = report.tables("All tasks", "Repeated tasks")
+    assert [row[3] for row in tasks if row[0].startswith("x")] == ["1", "1", "1"]
+    # runs, passed, faults, pass rate, mean score
+    assert [row[:6] for row in by_task] == [["y", "3", "0", "1", "0 %", "0.125"], ["x", "3", "3", "0", "100 %", "1"]]
+    links = [attributes["href"] for attributes, text in report.of("a")]
+    assert all((repeated.path / link.replace("%23", "#")).exists() for link in links)
+    assert f"zot batch score {repeated.path} --missing" in commands(repeated)
+    told = page(repeated, f"report-tasks/{safe_name('y#2')}.html")
+    assert told.text.index("score: 0.25") < told.text.index("measured y2") < told.text.index("<h2>Prompt</h2>")
+
+
+def test_a_score_that_was_told_again_takes_the_place_of_the_first(repeated):
+    repeated.score("y#3", Score(value=0.75, command=CommandEnd(exit_status=0, duration_ms=1, output="once more")))
+    repeated.close()
+    assert make_report(str(repeated.path), None) == 0
+    (tasks,) = page(repeated).tables("All tasks")
+    assert next(row[3] for row in tasks if row[0] == "y#3") == "0.75"
+    assert not any("batch score" in command for command in commands(repeated))
+    told = page(repeated, f"report-tasks/{safe_name('y#3')}.html").text
+    assert "once more" in told
+    assert "measured y3" not in told
 
 
 def test_the_page_goes_where_the_user_says(written, tmp_path, capsysbinary):
@@ -185,6 +292,20 @@ def test_while_the_batch_runs_a_task_shows_what_it_has_done_so_far(batch):
     task = page(written, "report-tasks/a.html")
     assert "so far" in task.text
     assert "was cut off" not in task.text
+    written.kill()
+
+
+def test_a_running_batch_that_waits_most_of_the_time_gets_fewer_jobs(batch):
+    written = batch("a", "b")
+    written.open(jobs=6)
+    written.start("a")
+    written.journal.paused("a", 1, "429")
+    written.at += 9
+    written.journal.resumed("a", 1)
+    written.at += 1
+    written.finish("a", duration_ms=10_000)
+    assert make_report(str(written.path), None) == 0
+    assert commands(written)[-1] == f"zot batch ctl {written.path} jobs 3"
     written.kill()
 
 

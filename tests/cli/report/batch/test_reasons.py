@@ -7,7 +7,7 @@ import time
 import pytest
 
 from cli.report.batch.figures import AttemptFigures, OpenTaskState, TaskFigures
-from cli.report.batch.reasons import common_words, groups_of, normalize
+from cli.report.batch.reasons import common_words, groups_of, normalize, telling_lines
 from wire.batch.outcome import TaskStatus, Usage
 
 
@@ -68,3 +68,24 @@ def test_a_hostile_reason_takes_no_time():
     for reason in ("a_" * 100_000, "f" * 200_000, "1." * 100_000, "0x" * 100_000, "(4" * 100_000, "error " * 50_000):
         normalize(reason, "(((((")
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        (
+            "collected 3 items\n\n=== FAILURES ===\nE   assert 1 == 2\n1 failed, 0 errors\n",
+            "E   assert 1 == 2\n1 failed, 0 errors",
+        ),
+        (
+            "\x1b[31mok\x1b[0m\n0 failed\n\x1b[1;31merror[E0308]: mismatched types\x1b[0m\n",
+            "error[E0308]: mismatched types",
+        ),
+        ("one\n\n---\ntwo\nthree\nfour\n", "one\ntwo\nthree"),
+        ("x" * 500, "x" * 200),
+        ("\n ... \n", ""),
+        ("", ""),
+    ],
+)
+def test_the_first_lines_that_tell_why_a_command_failed(output, told):
+    assert telling_lines(output) == told

@@ -1,0 +1,1 @@
+"""The child process that talks to the Message Batches API, started only with `--batch-api`."""
