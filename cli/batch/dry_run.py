@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.batch.dry_run.dry_run import DryRun, dry_run
 from agent.batch.journal.errors import FolderError, JournalError
-from agent.batch.opening.remaining import RedoError
+from agent.batch.opening.backlog import RedoError
 from agent.request_checks import UsageError
 from cli.columns import align_columns
 from cli.json_line import print_json

@@ -85,7 +85,7 @@ class Changed(Message, frozen=True, tag="changed", omit_defaults=False):
     is_changed: bool
     """False if there was nothing to do."""
     words: str
-    """What was done, and what follows, for a person."""
+    """The change, and what follows from it, for a person."""
 
 
 class BatchState(Message, frozen=True, tag="state", omit_defaults=False):

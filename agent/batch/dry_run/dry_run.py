@@ -15,7 +15,7 @@ from agent.batch.host.candidates import host_order
 from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.reader import read_journal
 from agent.batch.journal.state import BatchState
-from agent.batch.opening.remaining import find_remaining
+from agent.batch.opening.backlog import find_backlog
 from agent.batch.opening.resume import cut_off_runs
 from agent.batch.tally import spent_in
 from agent.batch.tasks.digest import Digests
@@ -71,13 +71,13 @@ def dry_run(
     host_order(request, request.run.home or zot_home(), version)  # its faults are those of the start
     is_running, pid = folder.running() if folder.journal.exists() else (False, None)
     state = read_journal(folder.journal).state if folder.journal.exists() else BatchState()
-    remaining = find_remaining(request, tasks, folder, state, Digests(request))
-    awaited = [task.id for task in remaining.left if task.id in state.sent.tasks]
-    to_run = [task for task in remaining.left if task.id not in state.sent.tasks]
+    backlog = find_backlog(request, tasks, folder, state, Digests(request))
+    awaited = [task.id for task in backlog.left if task.id in state.sent.tasks]
+    to_run = [task for task in backlog.left if task.id not in state.sent.tasks]
     if request.workspace == "worktree":
         _check_bases(request, to_run, folder)
     interrupted = {task.id for task in to_run if state.history(task.id).is_interrupted}
-    again = remaining.redo
+    again = backlog.redo
     asking = [task for task in to_run if task.replay is None and request.run.replay is None]
     sets = extension_sets(to_run, request)
     found = None
@@ -106,8 +106,8 @@ def dry_run(
         again=[task.id for task in to_run if task.id in again],
         interrupted=[task.id for task in to_run if task.id in interrupted],
         awaited=awaited,
-        done=len(remaining.done) - len(again),
-        changed=[task for task in remaining.changed if task not in again],
+        done=len(backlog.comparison.done) - len(again),
+        changed=[task for task in backlog.comparison.changed if task not in again],
         replayed=len(to_run) - len(asking),
         jobs=jobs_of(request),
         workspace=request.workspace,

@@ -62,6 +62,10 @@ class Comparison:
         self.base, self.other = base, other
         self.has_scores = base.results.has_scores and other.results.has_scores
         """Whether both have scores: of one without, they would be no more than what has passed."""
+        self.has_partial_scores = self.has_scores and (
+            base.results.has_partial_scores or other.results.has_partial_scores
+        )
+        """Whether the difference of the mean scores says more than that of pass@1."""
         self._tasks = base.results.tasks, other.results.tasks
         self.verdicts = {task: self._verdict(task) for task in {**self._tasks[0], **self._tasks[1]}}
         """By task; those of the base come first."""

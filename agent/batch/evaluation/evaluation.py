@@ -39,6 +39,11 @@ class Evaluation:
         return any(task.scored or task.unscored for task in self.tasks.values())
 
     @property
+    def has_partial_scores(self) -> bool:
+        """Whether the mean score says more than pass@1."""
+        return any(task.scored and task.score != task.pass_at(1) for task in self.tasks.values())
+
+    @property
     def count(self) -> int:
         """Number of repetitions that count."""
         return self._sum(lambda task: task.count)

@@ -19,12 +19,14 @@ from agent.batch.journal.folder import RunFilesError, RunFolder
 from agent.batch.log import utc_now
 from agent.batch.message_batches import lifecycle
 from agent.batch.message_batches.chunk import number_in
+from agent.batch.message_batches.exchange import call_params, state_after
 from agent.batch.message_batches.flight import Flight
 from agent.batch.message_batches.lifecycle import AT_PROVIDER, Call, Failure, Info, MessageBatch, Phase
-from agent.batch.message_batches.provider_calls import BatchesLine, BatchLine, DoneLine, ProviderCalls, ResultLine
-from agent.batch.message_batches.request_file import RequestFile
+from agent.batch.message_batches.provider_calls import ProviderCalls, ResultLine
+from agent.batch.message_batches.request_file import RequestFile, remove_others
 from agent.batch.message_batches.requests import Requests, UnavailableError
-from agent.batch.message_batches.results import Result, Results, gone, missing, result_of
+from agent.batch.message_batches.results import Result, Results, gone, missing, result_of, unsendable
+from agent.batch.message_batches.words import sent_words
 from agent.batch.message_batches.write_up import NoReply
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.request import MessageBatchView
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
 
 SLICE_S = 0.05
 """Seconds of one pass of the loop in which requests are made, or outcomes written, before others have their turn."""
-FILE_GONE = "its file in RUNDIR/batches is gone, so it was not sent"
 
 
 class MessageBatchAttempts(Attempts):
@@ -80,6 +81,7 @@ class MessageBatchAttempts(Attempts):
             known = {task.id: task for task in self._files.read_tasks()} | known
         for sent in journal.state.sent.open.values():
             self._take_up(sent, known)
+        remove_others(self._files.batches, self._flights)
         self._loop.call_later(0.0, self._step)
 
     def _take_up(self, sent: SentBatch, known: dict[str, Task]) -> None:
@@ -154,7 +156,7 @@ class MessageBatchAttempts(Attempts):
         active = self._active[task.id] = Active(task, attempt, digest)
         if not self._rests and loop.clock() - loop.pass_time > SLICE_S:
             self._rests = True
-            loop.call_later(0.0, self._go_on)
+            loop.call_later(0.0, partial(setattr, self, "_rests", False))
         try:
             params = self._requests.params(task)
             self._gather(active, params)
@@ -165,9 +167,6 @@ class MessageBatchAttempts(Attempts):
             self._opened().when_durable(partial(self._write_up, Flight("", None), 0, active, refused))
         except (OSError, FolderError) as error:
             self._on_failure(_why(error))
-
-    def _go_on(self) -> None:
-        self._rests = False
 
     def _gather(self, active: Active, params: dict[str, Any]) -> None:
         encoded = msgspec.json.encode(params)
@@ -245,15 +244,11 @@ class MessageBatchAttempts(Attempts):
             except (UsageError, UnavailableError) as error:
                 self._leave(str(error))
                 return
-        params: dict[str, Any] = {"batch": batch.candidates[0] if call is Call.LOOK else batch.id}
         if call is Call.CREATE and flight.file is None:
-            self._settle(flight, lambda _number: NoReply(TaskStatus.ERROR, FILE_GONE, may_pass=True))
+            self._settle(flight, unsendable)
             return
-        if call is Call.CREATE and flight.file is not None:
-            params = {"path": os.path.abspath(flight.file.path), "bytes": flight.file.size}
-        elif call is Call.LIST:
-            params = {"since": batch.planned - lifecycle.SKEW_S}
-        self._calls.ask(partial(self._on_answer, flight, call, self._loop.clock()), call.value, **params)
+        on_answer = partial(self._on_answer, flight, call, self._loop.clock())
+        self._calls.ask(on_answer, call.value, **call_params(batch, call, flight.file))
 
     def _on_answer(self, flight: Flight, call: Call, asked: float, answer: Answer) -> None:
         if isinstance(answer, ResultLine):
@@ -264,9 +259,13 @@ class MessageBatchAttempts(Attempts):
         if isinstance(answer, Failure) and call is not Call.CREATE and answer.kind == "authentication":
             self._leave(answer.message)
             return
-        batch = flight.batch = self._after(flight, before, call, asked, answer)
+        others = [other.batch.id for other in self._flights.values() if other is not flight and other.batch]
+        batch = flight.batch = state_after(
+            before, call, answer, asked=asked, others=others, now=self._loop.clock(), pace=self._pace
+        )
         if batch.id != before.id:
             self._opened().append(BatchCreated, nonce=batch.nonce, id=batch.id, expires=batch.expires)
+            self._advise(sent_words(len(flight.left), len(self._tasks), batch.id, batch.phase.value, batch.expires))
         if batch.phase is not before.phase:
             self._log.info("message batch", nonce=batch.nonce, id=batch.id, phase=batch.phase.value)
         if batch.trouble and batch.trouble != before.trouble:
@@ -280,23 +279,6 @@ class MessageBatchAttempts(Attempts):
             self._settle(flight, partial(self._results.refused, flight, failure))
         self._step()
 
-    def _after(self, flight: Flight, batch: MessageBatch, call: Call, asked: float, answer: Answer) -> MessageBatch:
-        """The state of the message batch after this answer."""
-        now, pace = self._loop.clock(), self._pace
-        if isinstance(answer, BatchLine):
-            if call is Call.LOOK:
-                return lifecycle.looked(batch, answer.batch, answer.first_id, now, pace)
-            then = lifecycle.created if call is Call.CREATE else lifecycle.retrieved
-            return then(batch, answer.batch, now, pace)
-        if isinstance(answer, BatchesLine):
-            others = [other.batch.id for other in self._flights.values() if other is not flight and other.batch]
-            return lifecycle.listed(batch, answer.batches, others, asked, now, pace)
-        if isinstance(answer, DoneLine):
-            return lifecycle.fetched(batch)
-        assert isinstance(answer, Failure)
-        then_failed = lifecycle.creation_failed if call is Call.CREATE else lifecycle.failed
-        return then_failed(batch, answer, now, pace)
-
     # --- results ------------------------------------------------------------------------------------------------
 
     def _on_result(self, flight: Flight, answer: ResultLine) -> None:
@@ -304,6 +286,8 @@ class MessageBatchAttempts(Attempts):
         active = flight.take(number)
         if active is not None and number is not None:
             self._write_up(flight, number, active, result_of(answer))
+            if not flight.left:
+                self._close(flight)
 
     def _settle(self, flight: Flight, result_for: Callable[[int], Result]) -> None:
         """Ends the attempts that are left, some in each pass of the loop, and then the message batch."""
@@ -319,8 +303,12 @@ class MessageBatchAttempts(Attempts):
         if flight.left:
             self._loop.call_later(0.0, partial(self._settle, flight, result_for))
         else:
-            self._flights.pop(flight.nonce, None)
-            self._opened().when_durable(partial(flight.close, remove=True))
+            self._close(flight)
+
+    def _close(self, flight: Flight) -> None:
+        """All its attempts have ended."""
+        self._flights.pop(flight.nonce, None)
+        self._opened().when_durable(partial(flight.close, remove=True))
 
     def _write_up(self, flight: Flight, number: int, active: Active, result: Result) -> None:
         try:
@@ -349,6 +337,11 @@ class MessageBatchAttempts(Attempts):
     def stop(self, reason: str) -> None:
         self._leave("")
         super().stop(reason)
+
+    def call_off(self, reason: str, task: str = "") -> None:  # noqa: ARG002  (nothing ends for it)
+        """A request that was sent cannot be called off: its result is recorded when it comes."""
+        if not task or task in self._active:
+            self._notice("what is in message batches goes on at the provider; the results are recorded as they come")
 
     def stop_paused(self, longer_s: float, reason: str) -> None:
         """A message batch waits for the provider: it is not awaited any longer."""

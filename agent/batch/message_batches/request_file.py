@@ -13,17 +13,20 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agent.batch.budget import BYTES_PER_TOKEN, lost_request
-from agent.batch.journal.rundir_files import IN_DIFFS, LINE_LIMIT, open_rundir_file
+from agent.batch.journal.errors import FolderError
+from agent.batch.journal.rundir_files import IN_DIFFS, LINE_LIMIT, open_rundir_file, rundir_names
 from agent.batch.message_batches.chunk import Chunk, custom_id
 from agent.model.catalogue import BATCH_FACTOR
 from supervisor.home.safe_files import sync, sync_folder, write_all
 from wire.batch.outcome import Lost
 
 if TYPE_CHECKING:
+    from collections.abc import Container
     from pathlib import Path
 
 IN_BATCHES = IN_DIFFS
 """`depth` of a file in `batches/`."""
+SUFFIX = ".jsonl"
 AROUND = 100
 """Maximum bytes of a line besides its parameters."""
 
@@ -134,6 +137,16 @@ class RequestFile:
             self._fd = -1
             if remove:
                 self.path.unlink(missing_ok=True)
+
+
+def remove_others(folder: Path, nonces: Container[str]) -> None:
+    """Removes the files of all other message batches: a batch process that was killed has left them."""
+    try:
+        for name in rundir_names(folder):
+            if name.endswith(SUFFIX) and name.removesuffix(SUFFIX) not in nonces:
+                (folder / name).unlink(missing_ok=True)
+    except (OSError, FolderError):
+        pass  # there is none, or it is not ours: what is written into it later says so
 
 
 def at_batch_price(lost: Lost) -> Lost:

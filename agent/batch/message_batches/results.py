@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Result = dict[str, Any] | NoReply
 """The `final` or `error` line of a model worker, or why there is none."""
 GONE = "the results of {} are out of reach: the provider deletes them after 29 days; --redo failed sends the task again"
+FILE_GONE = "its file in RUNDIR/batches is gone, so it was not sent"
 NO_API = "the server {} has no Message Batches API: leave --batch-api out, or use the API of provider anthropic"
 
 
@@ -85,6 +86,11 @@ class Results:
 
 def result_of(answer: ResultLine) -> Result:
     return no_reply(answer.reason) if answer.line is None else answer.line
+
+
+def unsendable(_number: int) -> Result:
+    """For a request that was planned, never sent, and is not known any longer."""
+    return NoReply(TaskStatus.ERROR, FILE_GONE, may_pass=True)
 
 
 def missing(flight: Flight, number: int) -> Result:

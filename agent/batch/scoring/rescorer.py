@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.shards import BatchResults, read_shard, write_results
@@ -112,16 +113,17 @@ class Rescorer:
     def _begin(self) -> Iterator[Outcome]:
         results = BatchResults([read_shard(self._folder, self._journal.state)])
         tasks = {task.id: task for task in self._folder.read_tasks()}
-        self._tasks = tasks_to_score(results, tasks, self._request, self._command, self._ids)
+        chosen = tasks_to_score(results, tasks, self._command or self._request.score, self._ids)
+        self._tasks = tasks
         self._orders = Orders(self._request, self._folder, self._version, self._processes)
-        self.total = len(self._tasks)
+        self.total = len(chosen)
         self._log.open()
         self._log.info("scoring started", tasks=self.total, command=self._command or "")
-        if self._request.workspace == "shared" and self._tasks:
+        if self._request.workspace == "shared" and chosen:
             self._say("the tasks have no workspaces of their own: their folders are scored as they are now")
         self._remove_leavings()  # of a scoring that was killed
-        self._processes.open(is_needed=bool(self._tasks))
-        return outcomes_to_score(results, self._tasks, only_missing=self._only_missing)
+        self._processes.open(is_needed=bool(chosen))
+        return outcomes_to_score(results, chosen, only_missing=self._only_missing)
 
     def _end(self) -> None:
         self._log.info("scoring ended", scored=self.done, was_stopped=self.was_stopped)
@@ -152,7 +154,9 @@ class Rescorer:
         return self._is_over and not self._running and not self._unsafe
 
     def _start(self, outcome: Outcome) -> None:
-        order = score_order(self._orders, self._folder, self._tasks[outcome.id], outcome)
+        task = self._tasks[outcome.id]
+        task = replace(task, score=self._command or task.score or self._request.score)
+        order = score_order(self._orders, self._folder, task, outcome)
         run = RunProcess(
             self.loop, order, self, launch=self._processes.launch,
             memory_of=self._processes.memory_of, spared=self._processes.spared,
@@ -194,7 +198,7 @@ class Rescorer:
     def _scored(self, outcome: Outcome, score: Score) -> None:
         """The score is safe."""
         self._unsafe -= 1
-        self._told(Scoring(msgspec.structs.replace(outcome, score=score)))
+        self._told(Scoring(replace(outcome, score=score)))
 
     def _told(self, scoring: Scoring) -> None:
         self.done += 1

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from agent.batch.journal.folder import RunFolder
     from agent.batch.journal.shards import BatchResults
     from agent.batch.pool.run_order import Orders, RunOrder
-    from agent.batch.request import BatchRequest
     from wire.batch.outcome import Outcome
     from wire.batch.task import Task
 
@@ -32,19 +31,16 @@ class ScoringError(ValueError):
     """Nothing is scored; the text says why, and what to do."""
 
 
-def tasks_to_score(
-    results: BatchResults, tasks: Mapping[str, Task], request: BatchRequest, command: str | None, ids: Sequence[str]
-) -> dict[str, Task]:
-    """The tasks whose results are scored, each with its `score` command, by id: those that `ids` name, or all. Raises
-    `ScoringError`."""
+def tasks_to_score(results: BatchResults, tasks: Mapping[str, Task], flag: str | None, ids: Sequence[str]) -> list[str]:
+    """The ids of the tasks whose results are scored: those that `ids` name, or all. `flag` is the command of tasks
+    without one. Raises `ScoringError`."""
     chosen = [task for task in results.done if task in tasks and results.history(task).status in SCORED]
     if ids:
         named = _named(ids, tasks, set(chosen))
         chosen = [task for task in chosen if task in named]
-    found = {task: replace(tasks[task], score=command or tasks[task].score or request.score) for task in chosen}
-    if without := next((task for task, given in found.items() if given.score is None), None):
+    if flag is None and (without := next((task for task in chosen if tasks[task].score is None), None)):
         raise ScoringError(f"task {without!r} has no score command; give one with --with")
-    return found
+    return chosen
 
 
 def _named(ids: Iterable[str], tasks: Mapping[str, Task], scored: set[str]) -> set[str]:

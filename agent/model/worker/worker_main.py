@@ -221,10 +221,10 @@ class Worker:
             message if len(message) <= MESSAGE_LIMIT else message[:MESSAGE_LIMIT] + "…"
         )
 
-    def _send(self, line: Line) -> None:
+    def _send(self, *lines: Line) -> None:
         # A lone surrogate is legal in JSON escapes but not in UTF-8; the host's parser would refuse the line.
-        data = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
-        view = memoryview(data)
+        texts = (json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines)
+        view = memoryview("".join(texts).encode("utf-8", "replace"))
         try:
             while view:
                 view = view[os.write(self._out, view) :]

@@ -27,7 +27,7 @@ ROWS_HELD = 20_000
 
 def render_comparison(batches: Sequence[BatchToCompare], found: Sequence[Comparison], *, version: str) -> str:
     """The HTML of the page."""
-    has_scores = any(batch.results.has_scores for batch in batches)
+    has_scores = any(batch.results.has_partial_scores for batch in batches)
     names = [name_of(batch) for batch in batches]
     title = (
         f"{names[1]} against {names[0]}" if len(found) == 1 else f"{count_text(len(found))} batches against {names[0]}"
@@ -41,12 +41,13 @@ def render_comparison(batches: Sequence[BatchToCompare], found: Sequence[Compari
 
 def _tiles(one: Comparison) -> list[Tile]:
     value, _, interval = difference_text(one.score.estimate).partition(" ")
+    what = "the mean score" if one.has_partial_scores else "pass@1"
     return [
         Tile("Won", count_text(one.counts[Verdict.WON])),
         Tile("Lost", count_text(one.counts[Verdict.LOST])),
         Tile("Same", count_text(one.counts[Verdict.SAME])),
         Tile("Missing", count_text(one.counts[Verdict.MISSING]), "no result that counts in one of both"),
-        Tile("Mean score" if one.has_scores else "pass@1", value, interval.strip("()")),
+        Tile(f"Difference of {what}", value, f"95 %: {interval.strip('()')}" if interval else ""),
     ]
 
 
@@ -106,7 +107,7 @@ def _tasks(batches: Sequence[BatchToCompare], found: Sequence[Comparison], *, ha
     left = len(listed) - len(shown)
     more = f" {plural(left, 'task')} at the end of the order are left out." if left > 0 else ""
     return section(
-        "tasks",
+        "compared",
         "All tasks",
         f"Passed repetitions of those that count{', after their mean score' if has_scores else ''}. Tasks that differ "
         f"come first.{more}",

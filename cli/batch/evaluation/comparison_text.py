@@ -29,7 +29,7 @@ def comparison_lines(
     batches: Sequence[BatchToCompare], found: Sequence[Comparison], width: int | None
 ) -> Iterator[list[Part]]:
     """Lines, each in parts. Columns of the first table give way until its lines have at most `width` columns."""
-    has_scores = any(batch.results.has_scores for batch in batches)
+    has_scores = any(batch.results.has_partial_scores for batch in batches)
     yield from _table(_batch_rows(batches, has_scores=has_scores), width)
     for one in found:
         yield []
@@ -89,7 +89,7 @@ def figures(one: Comparison) -> list[tuple[str, str, str, str]]:
         base, other = ("-" if value is None else text(value) for value in (pair.base, pair.other))
         return name, base, other, change or ratio
 
-    differences = [("pass@1", one.pass_at_1), *([("mean score", one.score)] if one.has_scores else [])]
+    differences = [("pass@1", one.pass_at_1), *([("mean score", one.score)] if one.has_partial_scores else [])]
     return [
         *(row(name, found.means, short, difference_text(found.estimate)) for name, found in differences),
         row("tokens", one.tokens, lambda value: count_text(round(value))),

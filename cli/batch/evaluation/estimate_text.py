@@ -54,8 +54,8 @@ def method_text(estimates: Iterable[Estimate]) -> str:
 
 
 def evaluation_line(results: Evaluation) -> str:
-    """The estimates of a batch in one line: pass@1, pass@k for the highest k, the mean score if there are scores, and
-    the runs that do not count."""
+    """The estimates of a batch in one line: pass@1, pass@k for the highest k, the mean score if it says more, and the
+    runs that do not count."""
     ks = results.ks()
     parts = []
     for k in sorted({*ks[:1], *ks[-1:]}):
@@ -63,7 +63,7 @@ def evaluation_line(results: Evaluation) -> str:
         is_all = estimate.tasks == len(results.tasks)
         of = "" if is_all else f"{count_text(estimate.tasks)} of {plural(len(results.tasks), 'task')}"
         parts.append(f"pass@{k} {estimate_text(estimate, of)}")
-    if results.has_scores and ks:
+    if results.has_partial_scores:
         parts.append(f"mean score {estimate_text(results.score())}")
     if results.faults:
         parts.append(plural(results.faults, "fault"))

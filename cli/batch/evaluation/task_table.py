@@ -31,7 +31,7 @@ def task_lines(results: Evaluation, width: int | None) -> list[str]:
         columns.append(("not run", lambda of: count_text(of.not_run)))
     if results.unscored:
         columns.append(("no score", lambda of: count_text(of.unscored)))
-    if results.has_scores:
+    if results.has_partial_scores:
         columns.append(("score", lambda of: _number(of.score)))
     first_k = len(columns) + 1
     columns += [(f"pass@{k}", _pass_at(k)) for k in ks]
@@ -78,7 +78,7 @@ def total_lines(results: Evaluation) -> list[str]:
     tokens, seconds = sum(of.tokens for of in tasks), fsum(of.seconds for of in tasks)
     sums = f"{plural(tokens, 'token')}, {cost}, {elapsed(round(seconds, 1))} of runs"
     estimates = [(f"pass@{k}", results.pass_at(k), k) for k in results.ks()]
-    if results.has_scores and estimates:
+    if results.has_partial_scores:
         estimates.append(("mean score", results.score(), 1))
     rows = [(name, estimate_text(one), _left_out(len(tasks) - one.tasks, least)) for name, one, least in estimates]
     shown = [line.rstrip() for line in align_columns(rows)] if rows else []

@@ -46,10 +46,10 @@ def compare(
 ) -> None:
     """Compare batches task by task: what is won, lost or the same, and how much better, dearer or slower it is.
 
-    Tasks are the same by their ids; repetitions of a task count together. The difference of pass rate and mean score is
-    paired, task by task, with its 95 % interval: if 0 is not in it, it is more than chance. Tokens, US dollars and
-    seconds are means of a repetition. All of these are over the tasks with results in both; the others are missing. A
-    batch may still be running, or stopped: what it has so far is compared, and what was not run is counted.
+    Tasks are the same by their ids; repetitions of a task count together. The differences of pass@1 and of the mean
+    score are paired, task by task. If 0 is not in the 95 % interval of a difference, it is hardly chance. Tokens, US
+    dollars and seconds are means of a repetition. All of these are over the tasks with results in both; the others are
+    missing. A batch that runs or was stopped is compared by what it has so far, and what was not run is counted.
 
     Tasks that ask or check something else in both batches are named. The text lists the tasks that differ, the other
     formats all tasks.

@@ -30,8 +30,8 @@ def register(app: typer.Typer) -> None:
 def logs(
     folder: Folder,
     task: Annotated[
-        str, typer.Argument(metavar="[TASK]", help="The id of the task.", autocompletion=task_ids, show_default=False)
-    ] = "",
+        str | None, typer.Argument(metavar="[TASK]", help="The id of the task.", autocompletion=task_ids)
+    ] = None,
     attempt: Annotated[
         int | None,
         typer.Option(help="Show attempt number N. Default: the last one.", metavar="N", min=1, show_default=False),
@@ -90,7 +90,7 @@ def _refuse_both(*, stderr: bool, as_json: bool) -> None:
 
 
 def _run(
-    folder: str, task: str, attempt: int | None, most: int | None, *, stderr: bool, follow: bool, as_json: bool
+    folder: str, task: str | None, attempt: int | None, most: int | None, *, stderr: bool, follow: bool, as_json: bool
 ) -> int:
     from cli.choices import CommandLineError
     from wire.exit_codes import Status

@@ -81,6 +81,11 @@ def facts(results: BatchResults) -> dict[str, Any]:
     ended, limit = (RUNNING, "") if running else _end(results)
     interrupted = sum(1 for state in ([state for state, _ in running] or states) for _ in state.interrupted())
     paused = [why for state, _ in running for why in state.paused.values()]
+    sent = [
+        {"id": sent.id, "tasks": len(sent.left), "expires": sent.expires or None}
+        for state in states
+        for sent in state.sent.open.values()
+    ]
     spent = _spent(results) if interrupted and not running else results.spent()
     opened = [state.opened.t for state in states if state.opened is not None]
     closed = [state.closed.t for state in states if state.closed is not None]
@@ -95,6 +100,7 @@ def facts(results: BatchResults) -> dict[str, Any]:
         "done": len(results.done),
         "left": len(results.not_run),
         "running" if running else "interrupted": interrupted,
+        "sent": sent,
         "paused": len(paused),
         "why_paused": paused[-1] if paused else "",
         "is_paused": any("pause" in state.changes for state, _ in running),
@@ -103,7 +109,7 @@ def facts(results: BatchResults) -> dict[str, Any]:
         "attempts": sum(state.attempts for state in states),
         "starts": sum(state.starts for state in states),
         "usage": msgspec.to_builtins(spent.usage),
-        "cost_usd": spent.known_usd if spent.is_known and not interrupted else None,
+        "cost_usd": spent.known_usd if spent.is_known and not (interrupted or sent) else None,
         "known_cost_usd": spent.known_usd,
         "reserved_usd": spent.reserved_usd,
         "reserve": ", ".join(dict.fromkeys(shard.rule() for shard in results.shards)),
@@ -114,6 +120,14 @@ def facts(results: BatchResults) -> dict[str, Any]:
 
 def _change(line: Changed) -> dict[str, Any]:
     return {name: getattr(line, name) for name in ("what", "value", "before", "task", "now", "by", "t")}
+
+
+def sent_line(sent: dict[str, Any], total: int) -> str:
+    """One message batch of `--batch-api`. Its state is the last one that is noted."""
+    from agent.batch.message_batches.words import sent_words
+
+    state = "in_progress" if sent["id"] else "doubtful"
+    return sent_words(sent["tasks"], total, sent["id"], state, sent["expires"] or 0.0)
 
 
 def _spent(results: BatchResults) -> Spent:
@@ -192,6 +206,7 @@ def lines(
         ("not ok", statuses_text(statuses) or "none"),
         *([("estimates", estimates)] if estimates else ()),
         ("left", left),
+        *(("sent", sent_line(sent, total)) for sent in record["sent"]),
         *([("paused", one_line(valid_text(paused), 500))] if record["paused"] else ()),
         *([("changed", _changes(record["changes"]))] if record["changes"] else ()),
         ("cost", f"{cost}, {plural(sum(record['usage'].values()), 'token')}"),

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.text import Text
 
+from agent.batch.message_batches.words import sent_words
 from agent.batch.request import RunState
 from cli.columns import pad_or_cut
-from cli.number_format import count_text, dollars, duration, number, size
+from cli.number_format import count_text, dollars, duration, number, plural, size
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ KEYS_PAUSED = "p resume  q drain  Q stop"
 KEYS_DRAINING = "Q stop"
 MOST_RUNS = 10
 """Maximum lines of the table of runs."""
+MOST_SENT = 3
+"""Maximum number of message batches that are shown."""
 ID_CELLS = 32
 """Maximum width of an id in the table."""
 HEADINGS = ("TASK", "TRY", "STATE", "TIME", "STEP", "TOKENS", "COST", "MEMORY")
@@ -44,6 +47,7 @@ def progress(
         _overall_bar(view, width, ascii_only=ascii_only),
         _counts(view),
         *_failures(view),
+        *_sent(view),
         _use(view),
         *_standstill(view),
     ]
@@ -64,7 +68,8 @@ def _overall_bar(view: BatchView, width: int, *, ascii_only: bool) -> Text:
         rest += f", about {duration(view.eta_s)} left"
     least, most = _BAR_CELLS
     cells = min(most, width - cell_len(rest))
-    counts = (view.statuses.get("ok", 0), done - view.statuses.get("ok", 0), len(view.runs), view.waiting)
+    under_way = len(view.runs) + sum(sent.tasks for sent in view.sent)
+    counts = (view.statuses.get("ok", 0), done - view.statuses.get("ok", 0), under_way, view.waiting)
     line = Text()
     if cells >= least:
         signs = _ASCII_BAR if ascii_only else _BAR
@@ -91,7 +96,8 @@ def _counts(view: BatchView) -> Text:
     parts = [
         (f"{count_text(ok)} ok", "green"),
         (f"{count_text(ended - ok)} failed" if ended > ok else "", "red"),
-        (f"{len(view.runs) - paused} running", "cyan"),
+        (f"{len(view.runs) - paused} running" if view.runs or not view.sent else "", "cyan"),
+        (f"{count_text(sum(sent.tasks for sent in view.sent))} sent" if view.sent else "", "cyan"),
         (f"{paused} paused" if paused else "", "yellow"),
         (f"{count_text(view.waiting)} waiting", ""),
         (f"{count_text(view.retried)} retried" if view.retried else "", ""),
@@ -103,6 +109,16 @@ def _failures(view: BatchView) -> Iterable[Text]:
     failed = failures(view.statuses)
     if failed:
         yield Text(f"failed: {failed}", "red")
+
+
+def _sent(view: BatchView) -> Iterable[Text]:
+    """A line for each of the first message batches, and why the provider does not answer."""
+    for sent in view.sent[:MOST_SENT]:
+        yield Text(sent_words(sent.tasks, view.tasks, sent.id, sent.state, sent.expires), "cyan")
+        if sent.trouble:
+            yield Text(f"no answer: {one_line(sent.trouble, 500)}; tried again", "yellow")
+    if (more := len(view.sent) - MOST_SENT) > 0:
+        yield Text(f"and {plural(more, 'message batch', 'message batches')} more", "dim")
 
 
 def failures(statuses: Mapping[str, int]) -> str:

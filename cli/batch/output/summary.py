@@ -42,6 +42,8 @@ def finished_line(end: TaskEnd, done: int, tasks: int, width: int | None = None)
     is_tried_again = not end.final and outcome.status is not TaskStatus.INTERRUPTED
     status = f"{TRIED_AGAIN if is_tried_again else outcome.status.value:<{_STATUS_WIDTH}}"
     line = f"{count} {status}  {one_line(outcome.id, 200)}  {elapsed(outcome.duration_ms / 1000)}  {cost}"
+    if outcome.score is not None:
+        line += "  no score" if outcome.score.value is None else f"  score {outcome.score.value:.4g}"
     reason = first_line(outcome.reason)
     if is_tried_again:
         reason = f"{outcome.status.value}: {reason}" if reason else outcome.status.value

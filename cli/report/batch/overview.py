@@ -240,12 +240,19 @@ def next_steps(batch: BatchFigures, folder: str) -> list[Step]:
         them = "it" if len(unscored) == 1 else "them"
         title = f"{plural(len(unscored), 'task has', 'tasks have')} no score: score {them} again"
         found.append(Step(title, commands("score", unscored, " --missing"), "no model runs for this", is_bad=True))
+    return found + _waiting(batch, folder)
+
+
+def _waiting(batch: BatchFigures, folder: str) -> list[Step]:
+    """The step for runs that have waited for rate limits for much of their time; empty otherwise."""
     runs_s = sum(one.duration_s for task in batch.tasks for one in task.attempts)
     paused_s = sum(pauses.seconds for pauses in batch.workload.pauses())
-    if runs_s and paused_s > WAITING_MATTERS * runs_s:
-        why = f"runs waited {percent_text(100 * paused_s / runs_s)} of their time for rate limits: more would only wait"
-        found.append(Step("Use fewer --jobs next time", (), why))
-    return found
+    if not runs_s or paused_s <= WAITING_MATTERS * runs_s:
+        return []
+    why = f"runs waited {percent_text(100 * paused_s / runs_s)} of their time for rate limits: more would only wait"
+    if batch.phase is BatchPhase.RUNNING and batch.jobs > 1 and len(batch.results.shards) == 1:
+        return [Step("Use fewer --jobs", (f"zot batch ctl {folder} jobs {batch.jobs // 2}",), why)]
+    return [Step("Use fewer --jobs next time", (), why)]
 
 
 def _higher_limit(batch: BatchFigures) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.batch.opening.remaining import RedoError
+from agent.batch.opening.backlog import RedoError
 from agent.batch.request import RunState
 from agent.batch.schedule import Halt, after_signal
 from tests.support.batch_place import BatchPlace, tasks, when

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cli.batch.output.summary import Failures, finished_line, summary
+from cli.batch.output.summary import Failures, changed_line, finished_line, summary
 from tests.cli.batch.views import outcome
-from wire.batch.outcome import TaskStatus, Usage
-from wire.batch.records import BatchEnd, TaskEnd
+from wire.batch.outcome import Score, TaskStatus, Usage
+from wire.batch.records import BatchChanged, BatchEnd, TaskEnd
 
 FAILED = TaskStatus.CHECK_FAILED
 
@@ -47,6 +47,12 @@ def test_a_failure_has_its_reason_on_the_line():
     failed = outcome("fix-2", FAILED, reason="exit 1: 2 tests\x1b[2J failed", cost_usd=None)
     line = finished_line(ended(failed), 13, 1000)
     assert line == "[  13/1000] check_failed  fix-2  12.5 s  cost unknown  exit 1: 2 tests failed"
+
+
+def test_a_score_is_on_the_line():
+    scored = outcome("fix#2", FAILED, reason="exit 1", score=Score(2 / 3))
+    assert finished_line(ended(scored), 1, 9) == "[1/9] check_failed  fix#2  12.5 s  $0.0123  score 0.6667  exit 1"
+    assert finished_line(ended(outcome(score=Score(None, reason="x"))), 1, 9).endswith("$0.0123  no score")
 
 
 def test_of_a_long_reason_the_line_has_what_fits_of_its_first_line():
@@ -138,3 +144,29 @@ def test_many_reasons_are_counted_and_not_listed():
     lines = many.lines()
     assert len(lines) == 12
     assert lines[-1] == "  and 15 tasks with other reasons"
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"what": "jobs", "value": 8.0, "before": 4.0}, "jobs 4 → 8 by zot batch ctl"),
+        ({"what": "budget", "value": 40.0}, "budget none → $40 by zot batch ctl"),
+        ({"what": "budget", "value": 40.0, "before": 12.5}, "budget $12.5 → $40 by zot batch ctl"),
+        ({"what": "pause", "by": "key"}, "paused by the key p"),
+        ({"what": "pause", "now": True}, "paused, running ones aborted by zot batch ctl"),
+        ({"what": "requeue", "task": "a\x1b[2J"}, "task a requeued by zot batch ctl"),
+        ({"what": "resume"}, "resumed by zot batch ctl"),
+        ({"what": "stop"}, "stopped by zot batch ctl"),
+    ],
+)
+def test_a_change_says_by_whom(change, line):
+    assert changed_line(BatchChanged(**{"by": "ctl", "time": "", **change})) == line
+
+
+def test_a_task_that_is_run_again_is_no_failure_until_it_has_ended():
+    found = Failures()
+    for name in ("a", "b"):
+        found.add(outcome(name, status=TaskStatus.TIMEOUT, reason="timeout"))
+    found.remove("a")
+    found.remove("c")
+    assert [line.split()[:3] for line in found.lines()[1:]] == [["1", "timeout", "b"]]

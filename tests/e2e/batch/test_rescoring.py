@@ -146,6 +146,14 @@ def test_a_worktree_is_made_anew_and_removed(zot: Zot, server: MessagesServer) -
     assert not [*(batch.rundir / "workspaces").glob("*")]
 
 
+def test_the_prefix_of_the_batch_is_before_the_command(batch: Scored3) -> None:
+    shown = "echo $INSIDE >&2; echo ${INSIDE:-0}"
+    assert batch.run("-q", "--in", "env INSIDE=2", "--redo", "a", "--score", shown).status == 10
+    assert batch.values()[0] == 2.0
+    assert batch.score("--with", shown).status == 0
+    assert batch.values() == [2.0, 2.0, 2.0]
+
+
 def test_the_whole_text_is_scored_also_where_the_journal_has_cut_it(zot: Zot) -> None:
     batch = BatchCommand(zot)
     script = Script(zot.cwd, "go").answer("x" * 200_000).write(zot.folder / "cassette.jsonl")

@@ -12,8 +12,9 @@ from supervisor.template.protocol import is_available
 from tests.support.batch_command import BatchCommand
 from tests.support.extension_folder import CHILDREN
 from tests.support.mcp_files import write_servers
-from tests.support.messages_server import CachingAnswers, text_reply, tool_reply
+from tests.support.messages_server import CachingAnswers, hold_first_byte, text_reply, tool_reply
 from tests.support.messages_server.prefix_cache import allowed_read
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from tests.support.messages_server import MessagesServer, Reply
@@ -69,3 +70,15 @@ def test_a_batch_reads_all_that_the_rules_of_the_cache_allow(zot: Zot, server: M
     dollars = 15 * 54 + 0.3 * read + (6 if flags else 3.75) * (total - read)
     costs = [batch.attempts(task)[0].cost_usd for task in "abcdef"]
     assert sum(cost or 0.0 for cost in costs) == pytest.approx(dollars / 1e6, abs=2e-5)
+
+
+def test_without_a_warm_cache_all_requests_are_sent_at_once(zot: Zot, server: MessagesServer):
+    batch = BatchCommand(zot, server)
+    server.otherwise = lambda _request: hold_first_byte(text_reply("done"))
+    batch.tasks(dict.fromkeys("abc", "go"))
+    more = ["-j", "3", "--append-system-prompt", "Say it in words. " * 400, "-q", "--no-warm-cache"]
+    with batch.start(*more) as running:
+        server.wait_for_requests(3)
+        for _ in "abc":
+            server.release()
+        assert running.finish(PATIENCE_S).status == 0

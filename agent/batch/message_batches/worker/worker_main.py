@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any
 
 if __name__ == "__main__":
@@ -45,6 +45,7 @@ Line = dict[str, Any]
 PATH = "/v1/messages/batches"
 PAGE = 100
 """Message batches in one answer to a list."""
+LINES_AT_ONCE = 64
 RESULT_BYTES = 32 * 1024 * 1024
 """Maximum of one result."""
 
@@ -59,10 +60,17 @@ class BatchesWorker(Worker):
             self._send(self._error(request_id, failure))
 
     def _answer(self, request_id: str, client: anthropic.Anthropic, params: Line) -> None:
-        for line in _lines(client, params):
-            if (answer := line.get("line")) is not None and answer["type"] == "error":
-                answer["message"] = self._presentable(answer["message"])
-            self._send({**line, "id": request_id})
+        waiting: list[Line] = []  # the host syncs its disk for what it reads at once
+        try:
+            for line in _lines(client, params):
+                if (answer := line.get("line")) is not None and answer["type"] == "error":
+                    answer["message"] = self._presentable(answer["message"])
+                waiting.append({**line, "id": request_id})
+                if len(waiting) >= LINES_AT_ONCE:
+                    self._send(*waiting)
+                    waiting.clear()
+        finally:
+            self._send(*waiting)
 
 
 def _lines(client: anthropic.Anthropic, params: Line) -> Iterator[Line]:
@@ -136,11 +144,8 @@ def _results(client: anthropic.Anthropic, batch: str) -> Iterator[Line]:
     response = decoder.http_response
     try:
         splitter = LineSplitter(RESULT_BYTES)
-        for chunk in response.iter_bytes():
-            for line in splitter.feed(chunk):
-                yield _parsed(line)
-        for line in splitter.feed(b"\n"):
-            yield _parsed(line)
+        for chunk in chain(response.iter_bytes(), (b"\n",)):
+            yield from (_parsed(line) for line in splitter.feed(chunk) if line)
     finally:
         response.close()
 

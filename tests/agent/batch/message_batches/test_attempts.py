@@ -2,45 +2,27 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent.batch.message_batches.lifecycle import POLL_VARIABLE
-from tests.support.batch_place import BatchPlace
-from tests.support.messages_server.message_batches import MessageBatches, errored, prompt_of, succeeded
-from tests.support.messages_server.server import MessagesServer
-from wire.batch.outcome import TaskStatus
+from agent.batch.batch import BatchError
+from agent.batch.message_batches.write_up import CANCELED, EXPIRED, MISSING
+from tests.support.batch_place import when
+from tests.support.messages_server.message_batches import ARCHIVED_S, errored, prompt_of, succeeded
+from tests.support.messages_server.replies import Drop, Reply, http_error
 from wire.batch.task import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
+    from tests.support.batch_place import BatchPlace
+    from tests.support.messages_server.message_batches import MessageBatches
+    from tests.support.messages_server.server import MessagesServer
     from wire.batch import records
 
 MODEL = "claude-sonnet-4-5"  # $3 and $15
 IN_USD, OUT_USD = 10 * 3 / 1e6, 5 * 15 / 1e6
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[MessagesServer]:
-    monkeypatch.setenv(POLL_VARIABLE, "0.05")
-    with MessagesServer() as server:
-        server.offer_batches()
-        yield server
-
-
-@pytest.fixture
-def api(server: MessagesServer) -> MessageBatches:
-    assert server.batches is not None
-    return server.batches
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> BatchPlace:
-    (tmp_path / "project").mkdir()
-    return BatchPlace(tmp_path)
 
 
 def run(place: BatchPlace, server: MessagesServer, tasks: list[Task], **given: Any) -> records.BatchEnd:
@@ -70,3 +52,214 @@ def test_tasks_are_one_message_batch_at_half_the_price(
     assert (place.rundir / "runs" / "t1" / "1.events.jsonl").read_bytes() == b"".join(
         line for task, _, line in place.events if task == "t1"
     )
+
+
+def stopped_when(place: BatchPlace, server: MessagesServer, tasks: list[Task], condition: Any, **given: Any) -> Any:
+    """Runs a batch that is stopped at once when the condition holds."""
+
+    def stop(batch: Any) -> None:
+        def end() -> None:
+            batch.controls.is_stopping = True
+
+        when(batch, condition, end)
+
+    return run(place, server, tasks, do=stop, **given)
+
+
+def test_a_stopped_batch_leaves_its_message_batch_and_the_next_start_fetches_it(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches
+) -> None:
+    api.looks = 1e9
+    end = stopped_when(place, server, prompts(3), lambda: api.calls["retrieve"] >= 2)
+    assert (end.reason, end.statuses) == ("stopped", {"not_run": 3})
+    assert any("3 tasks of message batch msgbatch_0001 go on at the provider" in line for line in place.said)
+    api.looks = 1
+    end = run(place, server, prompts(3))
+    assert (end.reason, end.statuses) == ("done", {"ok": 3})
+    assert set(api.prompts.values()) == {1}
+    assert [outcome.attempt for outcome in place.ends()["t0"]] == [1]
+    assert end.cost_usd == pytest.approx(3 * (IN_USD + OUT_USD) / 2, abs=1e-5)
+
+
+def test_a_start_without_the_flag_is_refused_while_results_are_outstanding(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches
+) -> None:
+    api.looks = 1e9
+    stopped_when(place, server, prompts(2), lambda: api.calls["retrieve"] >= 1)
+    with pytest.raises(BatchError, match=r"2 tasks went into message batches.*--batch-api"):
+        run(place, server, prompts(2), batch_api=False)
+
+
+def test_a_creation_whose_answer_is_lost_is_found_in_the_list_and_not_repeated(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches
+) -> None:
+    api.add_foreign(3)
+    api.add_foreign(2)
+    api.lost["create"] = 1
+    end = run(place, server, prompts(3))
+    assert (end.reason, end.statuses) == ("done", {"ok": 3})
+    assert api.calls["create"] == 1
+    assert api.calls["list"] >= 1
+
+
+def test_a_creation_that_never_arrived_is_made_again_once_the_list_shows_nothing(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches
+) -> None:
+    api.add_foreign(3)
+    api.faults["create"] = deque([Reply((Drop(),)), http_error(500), http_error(429, retry_after_ms=10)])
+    end = run(place, server, prompts(3))
+    assert (end.reason, end.statuses) == ("done", {"ok": 3})
+    assert api.calls["create"] == 4
+    assert all(count == 1 for prompt, count in api.prompts.items() if prompt != "foreign")
+
+
+def test_each_kind_of_result_has_its_outcome(place: BatchPlace, server: MessagesServer, api: MessageBatches) -> None:
+    results = {
+        "say 0": succeeded("cut", stop_reason="max_tokens"),
+        "say 1": errored("invalid_request_error", "max_tokens: too many"),
+        "say 2": errored("overloaded_error"),
+        "say 3": {"type": "expired"},
+        "say 4": None,
+        "say 5": succeeded("no", stop_reason="refusal"),
+        "say 6": {"type": "succeeded", "message": {"content": [{"type": "text", "text": 3}]}},
+        "say 7": {"type": "new"},
+    }
+    api.answer = lambda params: results[prompt_of(params)]
+    end = run(place, server, prompts(8), retries=0)
+    found = {task: (one.status.value, one.reason) for task, (one,) in place.ends().items()}
+    assert found["t0"] == ("error", "the reply was cut off: max_tokens")
+    assert found["t1"][0] == "error"
+    assert "invalid_request_error: max_tokens: too many" in found["t1"][1]
+    assert found["t2"][0] == "rate_limit"
+    assert found["t3"] == ("error", EXPIRED)
+    assert found["t4"] == ("error", MISSING)
+    assert found["t5"] == ("error", "the model stopped for an unusual reason: refusal")
+    assert "not valid" in found["t6"][1]
+    assert "unknown type 'new'" in found["t7"][1]
+    assert end.cost_usd is None, "the request without a result may have cost something"
+    assert place.ends()["t4"][0].reserved_usd > 0
+    assert place.ends()["t3"][0].cost_usd == 0
+
+
+def test_what_may_pass_goes_into_another_message_batch(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches
+) -> None:
+    seen: Counter[str] = Counter()
+
+    def answer(params: dict[str, Any]) -> dict[str, Any] | None:
+        prompt = prompt_of(params)
+        seen[prompt] += 1
+        return {"type": "expired"} if seen[prompt] == 1 and prompt != "say 0" else succeeded("well")
+
+    api.answer = answer
+    end = run(place, server, prompts(3))
+    assert end.statuses == {"ok": 3}
+    assert [len(batch.requests) for batch in api.stored] == [3, 2]
+    assert {task: len(found) for task, found in place.ends(final=False).items()} == {"t0": 1, "t1": 2, "t2": 2}
+
+
+def test_a_message_batch_that_somebody_cancels_leaves_its_tasks_to_the_next_start(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches
+) -> None:
+    api.looks = 1e9
+
+    def cancel(batch: Any) -> None:
+        when(batch, lambda: api.calls["retrieve"] >= 1, lambda: setattr(api.stored[0], "is_canceled", True))
+
+    end = run(place, server, prompts(2), do=cancel)
+    assert (end.reason, end.statuses) == ("stopped", {"not_run": 2})
+    assert place.ends(final=False)["t0"][0].reason == CANCELED
+    api.looks = 1
+    assert run(place, server, prompts(2)).statuses == {"ok": 2}
+    assert set(api.prompts.values()) == {2}
+
+
+def test_results_that_break_off_are_fetched_again_and_count_once(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches
+) -> None:
+    api.cut_results_after = 5
+    api.faults["retrieve"] = deque([http_error(503), http_error(429), Reply((Drop(),))])
+    end = run(place, server, prompts(8))
+    assert end.statuses == {"ok": 8}
+    assert api.calls["results"] == 2
+    assert all(len(found) == 1 for found in place.ends(final=False).values())
+    assert end.cost_usd == pytest.approx(8 * (IN_USD + OUT_USD) / 2, abs=1e-5)
+
+
+def test_results_that_the_provider_has_deleted_are_told(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches
+) -> None:
+    api.looks = 1e9
+    stopped_when(place, server, prompts(2), lambda: api.calls["retrieve"] >= 1)
+    api.carry_out(api.stored[0])
+    api.clock = lambda: time.time() + ARCHIVED_S
+    end = run(place, server, prompts(2))
+    assert end.statuses == {"error": 2}
+    assert "msgbatch_0001 are out of reach: the provider deletes them after 29 days" in place.ends()["t0"][0].reason
+    assert end.cost_usd is None
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "words"),
+    [
+        (http_error(401, "invalid x-api-key"), "authentication", "invalid x-api-key"),
+        (http_error(404), "error", "has no Message Batches API: leave --batch-api out"),
+        (http_error(413), "error", "413"),
+    ],
+)
+def test_a_refused_creation_is_the_outcome_of_each_task(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches, fault: Reply, status: str, words: str
+) -> None:
+    api.faults["create"] = deque([fault])
+    end = run(place, server, prompts(2), retries=0)
+    assert (end.exit_code, end.statuses) == (10, {status: 2})
+    outcome = place.ends()["t0"][0]
+    assert words in outcome.reason
+    assert (outcome.cost_usd, outcome.requests) == (0, 1)
+
+
+def test_the_budget_counts_each_request_at_most_before_it_is_sent(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches
+) -> None:
+    at_most = 32_000 * 15 / 1e6 / 2
+    end = run(place, server, prompts(8), max_cost_usd=2.5 * at_most)
+    assert end.statuses == {"ok": 8}, "real costs take the place of what was reserved"
+    assert len(api.stored[0].requests) == 3
+    assert len(api.stored) > 1
+
+
+def test_a_used_up_budget_sends_no_more(place: BatchPlace, server: MessagesServer, api: MessageBatches) -> None:
+    used = {"input_tokens": 0, "output_tokens": 20_000}
+    api.answer = lambda _params: succeeded("long", usage=used)
+    end = run(place, server, prompts(8), max_cost_usd=0.3)
+    assert (end.reason, end.limit) == ("budget", "--max-cost-usd")
+    assert end.statuses == {"ok": 2, "not_run": 6}
+
+
+def test_after_the_deadline_the_message_batch_is_left(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches
+) -> None:
+    api.looks = 1e9
+    end = run(place, server, prompts(2), deadline=0.5)
+    assert (end.reason, end.limit, end.statuses) == ("deadline", "--deadline", {"not_run": 2})
+    api.looks = 1
+    assert run(place, server, prompts(2)).statuses == {"ok": 2}
+    assert set(api.prompts.values()) == {1}
+
+
+def test_answers_fit_their_schema_or_are_told(place: BatchPlace, server: MessagesServer, api: MessageBatches) -> None:
+    schema = {"type": "object", "required": ["n"]}
+    api.answer = lambda params: succeeded('{"n": 1}' if prompt_of(params) == "say 0" else "seven")
+    tasks = [Task(id=f"t{number}", prompt=f"say {number}", output_schema=schema) for number in range(2)]
+    end = run(place, server, tasks)
+    assert end.statuses == {"ok": 1, "invalid_answer": 1}
+    assert bytes(place.ends()["t0"][0].answer) == b'{"n": 1}'
+    assert "does not fit --output-schema" in place.ends()["t1"][0].reason
+    assert "JSON Schema" in api.stored[0].requests[0]["params"]["system"][0]["text"]
+
+
+def test_a_task_that_cannot_be_asked_ends_alone(place: BatchPlace, server: MessagesServer, api: MessageBatches) -> None:
+    tasks = [*prompts(1), Task(id="t1", prompt="x", files=(str(place.folder / "gone"),))]
+    end = run(place, server, tasks)
+    assert end.statuses == {"ok": 1, "usage": 1}
+    assert set(api.prompts) == {"say 0"}

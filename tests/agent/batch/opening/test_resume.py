@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent.batch.opening.remaining import RedoError, tasks_to_redo
+from agent.batch.opening.backlog import RedoError, tasks_to_redo
 from agent.batch.opening.resume import OVERHEAD_TOKENS, cut_off_outcome, facts_of_cut_off
 from agent.batch.tasks.repeat import repeated
 from tests.support.batch_journal import tasks

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from agent.batch.pool.run_facts import RunClock, RunFacts
-from wire.batch.link import ModelRequest
+from agent.batch.pool.run_facts import NOT_SCORED, Attempt, Ending, EndReason, RunClock, RunFacts, outcome_of
+from wire.batch.link import ModelRequest, RunEnded
+from wire.batch.outcome import SCORED, Score, TaskStatus
 
 SESSION = b'{"type":"session","id":"s","provider":"anthropic","model":"%s"}'
 USAGE = b'{"type":"usage","input":%d,"output":%d,"cache_read":0,"cache_write":0,"cost_usd":%f}'
@@ -64,3 +65,21 @@ def test_only_the_time_outside_of_pauses_counts(steps: list[tuple[str, int]]) ->
         assert clock.left_s(1000.0, now) == 1000.0 - counted
         assert clock.passed_s(now) == now - 10
         assert clock.paused_s(now) == now - 10 - counted
+
+
+@pytest.mark.parametrize("status", TaskStatus)
+def test_a_run_that_was_killed_at_its_timeout_has_a_score_with_a_reason(status: TaskStatus) -> None:
+    def ended(attempt: Attempt, *, kill: bool, score: Score | None = None) -> Score | None:
+        ending = Ending(
+            end_reason=EndReason(status, "killed") if kill else None, exit=None,
+            said=RunEnded(status=status, score=score),
+            was_told_to_end=True, started="", ended="", duration_s=1.0, paused_s=0.0, requests=0, memory_peak=0,
+        )  # fmt: skip
+        outcome = outcome_of(attempt, RunFacts(), ending)
+        assert (outcome.status, outcome.repeat) == (status, attempt.repeat)
+        return outcome.score
+
+    scored = Attempt("fix#2", 1, repeat=2, is_scored=True)
+    assert ended(scored, kill=True) == (Score(None, reason=NOT_SCORED) if status in SCORED else None)
+    assert ended(scored, kill=False, score=Score(0.5)) == Score(0.5)
+    assert ended(Attempt("fix", 1), kill=True) is None

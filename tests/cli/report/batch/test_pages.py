@@ -295,6 +295,20 @@ def test_while_the_batch_runs_a_task_shows_what_it_has_done_so_far(batch):
     written.kill()
 
 
+def test_a_running_batch_that_waits_most_of_the_time_gets_fewer_jobs(batch):
+    written = batch("a", "b")
+    written.open(jobs=6)
+    written.start("a")
+    written.journal.paused("a", 1, "429")
+    written.at += 9
+    written.journal.resumed("a", 1)
+    written.at += 1
+    written.finish("a", duration_ms=10_000)
+    assert make_report(str(written.path), None) == 0
+    assert commands(written)[-1] == f"zot batch ctl {written.path} jobs 3"
+    written.kill()
+
+
 def test_text_of_others_does_not_break_out(batch):
     hostile_id = HOSTILE.replace("\x00", "").replace("\u2028", "")
     written = batch(given=[Task(id=hostile_id, prompt=HOSTILE), Task(id="big", prompt="p")])
