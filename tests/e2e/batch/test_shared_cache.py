@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -24,16 +25,21 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(not is_available(), reason="this system has no templates")
 
 
-def test_tasks_in_copies_of_a_project_begin_with_the_same_bytes_up_to_the_mark(zot: Zot, server: MessagesServer):
+@pytest.mark.parametrize("workspace", ["copy", "worktree"])
+def test_tasks_in_copies_of_a_project_begin_with_the_same_bytes_up_to_the_mark(
+    zot: Zot, server: MessagesServer, workspace: str
+):
     """Also with all that the system prompt names of the project: context files, skills, what a server says."""
     (zot.cwd / "AGENTS.md").write_text("Use tabs.\n")
     (zot.cwd / ".zot" / "skills" / "deploy").mkdir(parents=True)
     (zot.cwd / ".zot" / "skills" / "deploy" / "SKILL.md").write_text("---\ndescription: Puts it there.\n---\nRead.\n")
+    for words in (["init"], ["add", "."], ["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-m", "all"]):
+        subprocess.run(["git", *words], cwd=zot.cwd, check=True, capture_output=True)
     batch = BatchCommand(zot, server)
     batch.tasks(dict.fromkeys("abc", "go"))
     reference = ["-S", str(CHILDREN / "mcp" / "reference.py"), "--instructions", "Count twice."]
     servers = write_servers(zot.folder / "mine.json", counts={"command": sys.executable, "args": reference})
-    found = batch.run("--workspace", "copy", "--with-skills", "--mcp-config", servers, "-q")
+    found = batch.run("--workspace", workspace, "--with-skills", "--mcp-config", servers, "-q")
     assert found.status == 0, found
     requests = [request.body for request in server.requests]
     assert len({json.dumps([body["tools"], body["system"][0]]) for body in requests}) == 1
