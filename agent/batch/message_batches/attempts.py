@@ -19,7 +19,7 @@ from agent.batch.journal.folder import RunFilesError, RunFolder
 from agent.batch.log import utc_now
 from agent.batch.message_batches import lifecycle
 from agent.batch.message_batches.chunk import number_in
-from agent.batch.message_batches.exchange import call_params, state_after
+from agent.batch.message_batches.exchange import call_params, out_of_reach, state_after
 from agent.batch.message_batches.flight import Flight
 from agent.batch.message_batches.lifecycle import AT_PROVIDER, Call, Failure, Info, MessageBatch, Phase
 from agent.batch.message_batches.provider_calls import ProviderCalls, ResultLine
@@ -115,7 +115,7 @@ class MessageBatchAttempts(Attempts):
         return [*self._flights.values(), *([] if self._gathered is None else [self._gathered])]
 
     def facts(self) -> list[RunFacts]:
-        """Those of one run with all requests without a result."""
+        """The facts of one run with all requests without a result."""
         facts = RunFacts()
         for flight in self._all:
             facts.lost += flight.lost
@@ -256,8 +256,8 @@ class MessageBatchAttempts(Attempts):
             return
         before = flight.batch
         assert before is not None
-        if isinstance(answer, Failure) and call is not Call.CREATE and answer.kind == "authentication":
-            self._leave(answer.message)
+        if isinstance(answer, Failure) and (why := out_of_reach(before, call, answer, flight.file)):
+            self._leave(why)
             return
         others = [other.batch.id for other in self._flights.values() if other is not flight and other.batch]
         batch = flight.batch = state_after(

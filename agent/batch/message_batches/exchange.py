@@ -49,3 +49,18 @@ def state_after(
         return lifecycle.looked(batch, answer.batch, answer.first_id, now, pace)
     known = lifecycle.created if call is Call.CREATE else lifecycle.retrieved
     return known(batch, answer.batch, now, pace)
+
+
+def out_of_reach(batch: MessageBatch, call: Call, failure: Failure, file: RequestFile | None) -> str:
+    """Why no further call about this message batch makes sense with this key; empty if one does. A message batch that
+    is not found is given up once its file is gone, too: another account may have created it."""
+    if call is Call.CREATE:
+        return ""
+    if failure.kind == "authentication":
+        return failure.message
+    if failure.status == 404 and call in (Call.RETRIEVE, Call.RESULTS) and file is not None:
+        return (
+            f"message batch {batch.id} is not there for this key ({failure.message}): give the key of the account that"
+            f" created it, or remove {file.path} to give it up"
+        )
+    return ""

@@ -129,7 +129,7 @@ class MessageBatch(msgspec.Struct, frozen=True, kw_only=True):
     candidates: tuple[str, ...] = ()
     """Message batches that may be this one."""
     rejected: frozenset[str] = frozenset()
-    """Those that are not."""
+    """Message batches that are another one."""
     doubted: float = 0.0
     """When it became doubtful, on the clock of the loop."""
     is_out_of_reach: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,9 @@ from supervisor.template.protocol import is_available
 from tests.support.batch_command import BatchCommand
 from tests.support.extension_folder import CHILDREN
 from tests.support.mcp_files import write_servers
-from tests.support.messages_server import CachingAnswers, text_reply, tool_reply
+from tests.support.messages_server import CachingAnswers, hold_first_byte, text_reply, tool_reply
 from tests.support.messages_server.prefix_cache import allowed_read
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from tests.support.messages_server import MessagesServer, Reply
@@ -23,16 +25,21 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(not is_available(), reason="this system has no templates")
 
 
-def test_tasks_in_copies_of_a_project_begin_with_the_same_bytes_up_to_the_mark(zot: Zot, server: MessagesServer):
+@pytest.mark.parametrize("workspace", ["copy", "worktree"])
+def test_tasks_in_copies_of_a_project_begin_with_the_same_bytes_up_to_the_mark(
+    zot: Zot, server: MessagesServer, workspace: str
+):
     """Also with all that the system prompt names of the project: context files, skills, what a server says."""
     (zot.cwd / "AGENTS.md").write_text("Use tabs.\n")
     (zot.cwd / ".zot" / "skills" / "deploy").mkdir(parents=True)
     (zot.cwd / ".zot" / "skills" / "deploy" / "SKILL.md").write_text("---\ndescription: Puts it there.\n---\nRead.\n")
+    for words in (["init"], ["add", "."], ["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-m", "all"]):
+        subprocess.run(["git", *words], cwd=zot.cwd, check=True, capture_output=True)
     batch = BatchCommand(zot, server)
     batch.tasks(dict.fromkeys("abc", "go"))
     reference = ["-S", str(CHILDREN / "mcp" / "reference.py"), "--instructions", "Count twice."]
     servers = write_servers(zot.folder / "mine.json", counts={"command": sys.executable, "args": reference})
-    found = batch.run("--workspace", "copy", "--with-skills", "--mcp-config", servers, "-q")
+    found = batch.run("--workspace", workspace, "--with-skills", "--mcp-config", servers, "-q")
     assert found.status == 0, found
     requests = [request.body for request in server.requests]
     assert len({json.dumps([body["tools"], body["system"][0]]) for body in requests}) == 1
@@ -69,3 +76,15 @@ def test_a_batch_reads_all_that_the_rules_of_the_cache_allow(zot: Zot, server: M
     dollars = 15 * 54 + 0.3 * read + (6 if flags else 3.75) * (total - read)
     costs = [batch.attempts(task)[0].cost_usd for task in "abcdef"]
     assert sum(cost or 0.0 for cost in costs) == pytest.approx(dollars / 1e6, abs=2e-5)
+
+
+def test_without_a_warm_cache_all_requests_are_sent_at_once(zot: Zot, server: MessagesServer):
+    batch = BatchCommand(zot, server)
+    server.otherwise = lambda _request: hold_first_byte(text_reply("done"))
+    batch.tasks(dict.fromkeys("abc", "go"))
+    more = ["-j", "3", "--append-system-prompt", "Say it in words. " * 400, "-q", "--no-warm-cache"]
+    with batch.start(*more) as running:
+        server.wait_for_requests(3)
+        for _ in "abc":
+            server.release()
+        assert running.finish(PATIENCE_S).status == 0

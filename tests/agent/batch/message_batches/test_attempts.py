@@ -12,7 +12,7 @@ from agent.batch.batch import BatchError
 from agent.batch.message_batches.write_up import CANCELED, EXPIRED, MISSING
 from tests.support.batch_place import when
 from tests.support.messages_server.message_batches import ARCHIVED_S, errored, prompt_of, succeeded
-from tests.support.messages_server.replies import Drop, Reply, http_error
+from tests.support.messages_server.replies import Drop, Reply, http_error, text_reply
 from wire.batch.task import Task
 
 if TYPE_CHECKING:
@@ -263,3 +263,104 @@ def test_a_task_that_cannot_be_asked_ends_alone(place: BatchPlace, server: Messa
     end = run(place, server, tasks)
     assert end.statuses == {"ok": 1, "usage": 1}
     assert set(api.prompts) == {"say 0"}
+
+
+def test_another_account_neither_loses_nor_repeats_anything(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches
+) -> None:
+    api.looks = 1e9
+    stopped_when(place, server, prompts(2), lambda: api.calls["retrieve"] >= 1)
+    mine, api.stored = api.stored, []
+    end = run(place, server, prompts(2))
+    assert (end.reason, end.statuses) == ("stopped", {"not_run": 2})
+    assert any("msgbatch_0001 is not there for this key" in line and "or remove" in line for line in place.said)
+    api.stored, api.looks = mine, 1
+    assert run(place, server, prompts(2)).statuses == {"ok": 2}
+    assert set(api.prompts.values()) == {1}
+
+
+def test_one_that_the_user_gives_up_is_lost(place: BatchPlace, server: MessagesServer, api: MessageBatches) -> None:
+    api.looks = 1e9
+    stopped_when(place, server, prompts(2), lambda: api.calls["retrieve"] >= 1)
+    api.stored.clear()
+    (file,) = (place.rundir / "batches").iterdir()
+    file.unlink()
+    assert run(place, server, prompts(2)).statuses == {"error": 2}
+
+
+def test_a_worker_that_dies_is_replaced(place: BatchPlace, server: MessagesServer, api: MessageBatches) -> None:
+    api.held.add("create")
+
+    def kill(batch: Any) -> None:
+        def end() -> None:
+            batch._attempts._calls._worker.kill()
+            api.held.clear()
+            server.release()
+
+        when(batch, lambda: len(api.stored) == 1, end)
+
+    end = run(place, server, prompts(2), do=kill)
+    assert end.statuses == {"ok": 2}
+    assert api.calls["create"] == 1
+
+
+def test_changed_prompts_do_not_change_what_was_sent(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches
+) -> None:
+    api.looks = 1e9
+    stopped_when(place, server, prompts(1), lambda: api.calls["retrieve"] >= 1)
+    api.looks = 1
+    end = run(place, server, [Task(id="t0", prompt="another")])
+    assert end.statuses == {"ok": 1}
+    assert place.ends()["t0"][0].text == "answer to say 0"
+    assert b'"say 0"' in (place.rundir / "runs" / "t0" / "1.events.jsonl").read_bytes()
+    end = run(place, server, [Task(id="t0", prompt="another")], redo=("changed",))
+    assert place.ends()["t0"][0].text == "answer to another"
+
+
+def test_tasks_of_another_start_are_recorded_too(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches
+) -> None:
+    api.looks = 1e9
+    stopped_when(place, server, prompts(3), lambda: api.calls["retrieve"] >= 1)
+    api.looks = 1
+    end = run(place, server, prompts(1))
+    assert (end.reason, end.exit_code, end.statuses) == ("done", 0, {"ok": 1})
+    assert [place.state().history(f"t{number}").is_done for number in range(3)] == [True] * 3
+
+
+def test_what_is_sent_is_in_the_view(place: BatchPlace, server: MessagesServer, api: MessageBatches) -> None:
+    api.looks = 1e9
+    seen: list[Any] = []
+
+    def look(batch: Any) -> None:
+        when(batch, lambda: api.calls["retrieve"] >= 1, lambda: (seen.append(batch.view()), stop(batch)))
+
+    def stop(batch: Any) -> None:
+        batch.controls.is_stopping = True
+
+    run(place, server, prompts(2), do=look)
+    ((sent,),) = [view.sent for view in seen]
+    assert (sent.id, sent.state, sent.tasks) == ("msgbatch_0001", "in_progress", 2)
+    assert seen[0].reserved_usd == pytest.approx(2 * 32_000 * 15 / 1e6 / 2, rel=0.05)
+    assert seen[0].has_unknown_cost
+
+
+@pytest.mark.slow
+def test_requests_are_those_of_a_run(place: BatchPlace, server: MessagesServer, api: MessageBatches) -> None:
+    (place.folder / "project" / "AGENTS.md").write_text("Be brief.")
+    (place.folder / "notes.txt").write_text("a note")
+    tasks = [
+        Task(id="t0", prompt="say", files=(str(place.folder / "notes.txt"),), system_prompt="You are terse."),
+        Task(id="t1", prompt="say", output_schema={"type": "object"}, model="claude-opus-4-5"),
+    ]
+    run(place, server, tasks, run={"reasoning": "low"})
+    server.add(text_reply("{}"), text_reply("{}"))
+    flags = {"reasoning": "low", "skills": False}
+    place.rundir = place.folder / "other"
+    run(place, server, tasks, run=flags, batch_api=False, jobs=1)
+    asked = [request.body for request in server.requests if request.path.partition("?")[0] == "/v1/messages"]
+    assert len(asked) == 2
+    for body, one in zip(asked, api.stored[0].requests, strict=True):
+        assert body.pop("stream") is True
+        assert body == one["params"]
