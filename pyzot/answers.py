@@ -325,3 +325,8 @@ class ExtensionStats(Part):
     hosted: HostedShare | None = None
     """In a run, the share of an extension that it takes from a host; null for a process of its own. One with a share
     has no process in the run."""
+    model_tokens: int | None = None
+    """Tokens of its tools' definitions and of their results, in all requests of the run to the model together, by their
+    share of each; null without such a request."""
+    model_usd: float | None = None
+    """US dollars of `model_tokens`; null if they or a price are unknown."""

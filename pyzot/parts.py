@@ -119,6 +119,11 @@ class Cost(Part):
     """Seconds of these waits together, each from the first request until its process was ready."""
     answers_dropped: int = 0
     """Number of answers that no request waited for: late or repeated ones, or for another session."""
+    model_tokens: int | None = None
+    """Tokens of its tools' definitions and of their results, in all requests of the run to the model together, by their
+    share of each; null without such a request."""
+    model_usd: float | None = None
+    """US dollars of `model_tokens`; null if they or a price are unknown."""
     hosted: HostedShare | None = None
     """The share of this run if the process is a host's; absent for a process of the run itself."""
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,10 +15,9 @@ from msgspec.structs import replace
 from agent.batch import schedule
 from agent.batch.attempts import Attempts
 from agent.batch.batch_trace import BatchTrace
-from agent.batch.control.changes import PAUSED, BatchChanges, BatchParts
+from agent.batch.control.batch_control import BatchControl
+from agent.batch.control.changes import PAUSED, BatchParts
 from agent.batch.control.limits import BatchLimits
-from agent.batch.control.requests import BatchRequests
-from agent.batch.control.server import BatchControlServer
 from agent.batch.control.signals import BatchSignals
 from agent.batch.host.candidates import host_order, shared_words
 from agent.batch.journal.errors import FolderError, JournalError
@@ -35,6 +35,7 @@ from agent.batch.task_queue import TaskQueue
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
 from supervisor.loop.loop import Loop, stop_signals
+from supervisor.loop.steps import Steps
 from supervisor.process import fd_limit
 from wire.batch import records
 from wire.batch.outcome import Outcome, TaskStatus
@@ -98,9 +99,8 @@ class Batch:
         self._notice, self._advise = notices.notice, notices.advise
         home = request.run.home or zot_home()
         self._trace = BatchTrace(self.loop, request, home, self._folder.path, version, self._notice)
-        self._runtime_dir = runtime_dir(home)
         self._processes = Processes(
-            self.loop, runtime_folder=self._runtime_dir, version=version, say=self._notice, owns_process=owns_process,
+            self.loop, runtime_folder=runtime_dir(home), version=version, say=self._notice, owns_process=owns_process,
             has_template=has_template, run_program=run_program,
             host_order=host_order(request, home, version, self._trace), log=self._log, on_shared=self._tell_shared,
         )  # fmt: skip
@@ -123,8 +123,7 @@ class Batch:
         self._failure = ""
         """Why the files of the batch cannot be written."""
         self._was_stopping = self._was_full = False
-        self._changes: BatchChanges | None = None
-        self._server: BatchControlServer | None = None
+        self._control = BatchControl(self.loop, runtime_dir(home))
 
     # --- what it does ---------------------------------------------------------------------------------------
 
@@ -173,8 +172,7 @@ class Batch:
                 self.loop.run_until(self._advance_and_look)
                 end = self._end()
             finally:
-                if self._server is not None:
-                    self._server.close()
+                self._control.close()
                 self._attempts.kill("the batch has failed")
                 self._processes.close(self._attempts.stoppables())
                 if self._journal is not None:
@@ -199,6 +197,7 @@ class Batch:
         journal = self._opened()
         for line in opening.notices:
             self._notice(line)
+        self._comparison = Steps(self.loop, map(self._tell_changed, opening.compared))
         jobs, wanted = self._limits.jobs, self._limits.wanted
         if jobs < wanted:
             self._notice(f"{wanted} jobs need more open files: {jobs} at the same time; {fd_limit.advice()}")
@@ -208,7 +207,7 @@ class Batch:
         self._trace.begin()
         self._queue.add(opening.to_run, opening.digests)
         self._tally.begin(spent_in(journal.state, self._request.reserve), opening.done.values())
-        journal.opened(version=self._version, tasks=len(self._tasks), jobs=jobs)
+        journal.opened(version=self._version, tasks=len(self._tasks), jobs=jobs, socket=self._control.socket)
         self._log.info(
             "batch started", version=self._version, tasks=len(self._tasks), done=len(opening.done), jobs=jobs
         )
@@ -221,26 +220,26 @@ class Batch:
         if self._request.deadline is not None:
             self.loop.call_at(self._tally.began + self._request.deadline, _wake)
         self._attempts.begin(journal)
-        self._serve(journal)
-        self._tick()
-
-    def _serve(self, journal: Journal) -> None:
-        """Makes the socket for `zot batch ctl`."""
         parts = BatchParts(
             self._request, {task.id: task for task in self._tasks}, self.controls, self._limits, self._attempts,
             self._queue, self._tally, journal, self._log, self._tell, self._spent,
         )  # fmt: skip
-        self._changes = BatchChanges(parts)
-        requests = BatchRequests(parts, self._changes, self._folder, self._version, self.view)
-        self._server = BatchControlServer(self.loop, self._runtime_dir, requests)
-        if (trouble := self._server.start()) is not None:
-            self._advise(f"{trouble}; zot batch ctl cannot reach this batch")
+        if trouble := self._control.open(parts, self._folder, self._version, self.view):
+            self._advise(trouble)
+        if not gc.isenabled():  # the caller has read many tasks
+            gc.freeze()  # a search of all of them for garbage would hold the loop
+            gc.enable()
+        self._tick()
+
+    def _tell_changed(self, line: str) -> None:
+        if line:
+            self._notice(line)
 
     def _end(self) -> records.BatchEnd:
         journal, tally = self._opened(), self._tally
+        self.loop.run_until(self._comparison.are_done)
         journal.sync()
-        if self._server is not None:
-            self._server.close()  # all that it has changed is safe and answered
+        self._control.close()  # all that was changed is safe and answered
         reason: StopReason = schedule.stop_reason(self._situation(), was_interrupted=self._attempts.was_interrupted)
         if self._failure:
             reason = "failed"
@@ -301,8 +300,7 @@ class Batch:
         if (self.controls.is_stopping or self._failure) and not self._was_stopping:
             self._was_stopping = True
             self._attempts.stop(self._failure or STOPPED)
-        if self._changes is not None:
-            self._changes.heed_keys()
+        self._control.heed_keys()
         if (is_full := self._is_full() and not self._was_stopping) != self._was_full:
             self._was_full = is_full
             self._attempts.hold_output(held=is_full)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from typing import TYPE_CHECKING
 
 from agent.batch.log import utc_now
@@ -46,11 +46,12 @@ class Tally:
     def begin(self, before: Spent, done: Iterable[TaskStatus]) -> None:
         """Earlier starts have used `before`, and have left these tasks done."""
         self._before = before
-        for status in done:
-            self._count(status)
+        for status, count in count_statuses(done):
+            if status is not None:
+                self._count(status, count)
 
-    def _count(self, status: TaskStatus) -> None:
-        self.statuses[status.value] = self.statuses.get(status.value, 0) + 1
+    def _count(self, status: TaskStatus, count: int = 1) -> None:
+        self.statuses[status.value] = self.statuses.get(status.value, 0) + count
 
     def task_ended(self, task: str, status: TaskStatus) -> None:
         """A task is done."""
@@ -151,6 +152,20 @@ def spent_in(state: BatchState, rule: Rule, runs: Iterable[RunFacts] = ()) -> Sp
     return state.spent(rule, lost) + going_on
 
 
+def count_statuses(results: Iterable[TaskStatus | None]) -> list[tuple[TaskStatus | None, int]]:
+    """How many of the results have each status; without those that none has. Statuses are slow to hash, and there may
+    be a hundred thousand results."""
+    given = list(results)
+    found: list[tuple[TaskStatus | None, int]] = []
+    left, statuses = len(given), iter((*TaskStatus, None))
+    while left:
+        status = next(statuses)
+        if count := given.count(status):
+            found.append((status, count))
+            left -= count
+    return found
+
+
 def batch_end(
     reason: StopReason,
     halt: Halt,
@@ -164,14 +179,14 @@ def batch_end(
 ) -> records.BatchEnd:
     """`results` has for each task the status of the result that it has now, which may be that of an earlier start: its
     task was to be run again and has not begun. `limit` is the flag of the limit that was used up, or empty."""
-    statuses = Counter(NOT_RUN if status is None else status.value for status in results)
+    statuses = {NOT_RUN if status is None else status.value: count for status, count in count_statuses(results)}
     is_all_ok = tally.is_all_ok and tally.done == tasks
     return records.BatchEnd(
         reason=reason,
         limit=limit,
         exit_code=exit_code(reason, is_signalled=bool(halt), is_all_ok=is_all_ok),
         tasks=tasks,
-        statuses=dict(statuses),
+        statuses=statuses,
         usage=spent.usage,
         cost_usd=spent.cost_usd,
         known_cost_usd=spent.known_usd,

@@ -216,16 +216,32 @@ def cost_usd(info: ModelInfo | None, usage: Mapping[str, int]) -> float | None:
     """
     if info is None or not info.prices.are_known:
         return None
+    dollars = usage.get("output", 0) * (_prices_for(info, usage).output or 0.0)
+    for count, price in _prompt_parts(info, usage):
+        if count and price is None:
+            return None
+        dollars += count * (price or 0.0)
+    return dollars / 1_000_000
+
+
+def prompt_parts(info: ModelInfo, usage: Mapping[str, int]) -> tuple[tuple[int, float], ...]:
+    """The parts of a request's prompt in its order, each with its tokens and the US dollars of one token: read from the
+    cache, written for an hour, written, and not cached. `cost_usd` must know the cost of the request."""
+    return tuple((count, (price or 0.0) / 1_000_000) for count, price in _prompt_parts(info, usage))
+
+
+def _prompt_parts(info: ModelInfo, usage: Mapping[str, int]) -> tuple[tuple[int, float | None], ...]:
+    prices, written = _prices_for(info, usage), usage.get("cache_write", 0)
+    hour = min(usage.get("cache_write_1h", 0), written)
+    return (
+        (usage.get("cache_read", 0), prices.cache_read),
+        (hour, prices.cache_write_1h),
+        (written - hour, prices.cache_write),
+        (usage.get("input", 0), prices.input),
+    )
+
+
+def _prices_for(info: ModelInfo, usage: Mapping[str, int]) -> Prices:
     prompt = usage.get("input", 0) + usage.get("cache_read", 0) + usage.get("cache_write", 0)
     is_long = info.long_prompt is not None and prompt > info.long_prompt.over
-    prices = info.long_prompt.prices if info.long_prompt is not None and is_long else info.prices
-    hour = min(usage.get("cache_write_1h", 0), usage.get("cache_write", 0))
-    counts = {**usage, "cache_write": usage.get("cache_write", 0) - hour, "cache_write_1h": hour}
-    dollars = 0.0
-    for kind in ("input", "output", "cache_read", "cache_write", "cache_write_1h"):
-        if count := counts.get(kind, 0):
-            price: float | None = getattr(prices, kind)
-            if price is None:
-                return None
-            dollars += count * price
-    return dollars / 1_000_000
+    return info.long_prompt.prices if info.long_prompt is not None and is_long else info.prices

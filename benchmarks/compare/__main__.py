@@ -69,15 +69,16 @@ def batch_run(shop: Workshop, api: Api, trees: list[Path], *, quick: bool) -> Me
 def cached_input(report: Report, shop: Workshop, trees: list[Path], *, quick: bool) -> None:
     """Once each: figures that are counted, not measured. The other checkout may know no flags of the cache."""
     tasks = QUICK_TASKS if quick else TASKS
-    table, found = cache_table(tasks), []
-    for name, tree in zip(("other", "this"), trees, strict=True):
-        report.progress(f"the provider's cache, {name}")
-        (folder := shop.folder / f"cache-{name}").mkdir()
-        found.append(cached_batch(Place(folder, quick=quick, checkout=tree), tasks))
-        add_row(table, name, found[-1])
-    before, now = table.rows
-    table.add("this / other", *(mine / peer if peer else None for mine, peer in zip(now[1:], before[1:], strict=True)))
-    report.show(table)
+    for in_tools in (False, True):
+        table = cache_table(tasks, in_tools=in_tools)
+        for name, tree in zip(("other", "this"), trees, strict=True):
+            report.progress(f"the provider's cache, {name}")
+            (folder := shop.folder / f"cache-{name}-{in_tools}").mkdir()
+            place = Place(folder, quick=quick, checkout=tree)
+            add_row(table, name, cached_batch(place, tasks, in_tools=in_tools))
+        pairs = zip(*(row[1:] for row in table.rows), strict=True)
+        table.add("this / other", *(mine / peer if peer else None for peer, mine in pairs))
+        report.show(table)
 
 
 def by_turns(report: Report, title: str, measure: Measure, trees: list[Path], turns: int, *, warm: bool) -> None:

@@ -36,13 +36,6 @@ def folders(_ctx: typer.Context, incomplete: str) -> list[str]:
     )
 
 
-def ctl_actions(_ctx: typer.Context, incomplete: str) -> list[str]:
-    """The actions of `zot batch ctl`."""
-    from cli.batch.folder.ctl import ACTIONS
-
-    return [word for word in ACTIONS if word.startswith(incomplete)]
-
-
 def ctl_values(ctx: typer.Context, incomplete: str) -> list[str]:
     """The ids of tasks, after the actions that take one."""
     return task_ids(ctx, incomplete) if ctx.params.get("action") in ("requeue", "show") else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 def run_batch(arguments: BatchArguments) -> int:
     """Returns the exit status. Raises `OSError`."""
+    gc.disable()  # tasks make no garbage; the batch enables it when it has begun
     try:
         if arguments.resumes:
             RunFolder.existing(arguments.request.folder)
@@ -44,11 +46,13 @@ def run_batch(arguments: BatchArguments) -> int:
         return INTERRUPTED
     for remark in found.remarks:
         say(f"zot batch: {remark}")
-    repeated = {each.id: found.lines[base_id(each.id, each.repeat)] for each in tasks if each.id not in found.lines}
+    lines: Mapping[str, str] = found.lines
+    if arguments.selection.repeat is not None:
+        lines = {each.id: lines[base_id(each.id, each.repeat)] for each in tasks}
     return check_and_start(
         arguments.request,
         tasks,
-        found.lines | repeated,
+        lines,
         arguments.show,
         arguments.folder,
         as_json=arguments.as_json,

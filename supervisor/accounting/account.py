@@ -123,6 +123,8 @@ class Account:
         self.limit_breaches = 0
         self.start_waits = 0
         self.start_wait_s = 0.0
+        self.model_tokens: float | None = None
+        self.model_usd: float | None = None
         self.latency = Histogram()
         self._cpu_before = 0.0  # of the processes that have exited
         self._cpu_now = 0.0  # of the processes that live
@@ -156,6 +158,13 @@ class Account:
             return ""
         memory.has_leaked = True
         return growth_text(memory.grown)
+
+    def charge(self, tokens: float, usd: float | None) -> None:
+        """Adds what it has caused in a request to a model; `usd` is None if that is unknown."""
+        if self.model_tokens is None:
+            self.model_tokens, self.model_usd = 0.0, 0.0
+        self.model_tokens += tokens
+        self.model_usd = None if usd is None or self.model_usd is None else self.model_usd + usd
 
     def update_send_rate(self, now: float) -> None:
         """Computes the rate of frames sent to the extension since the last sample."""
@@ -193,6 +202,8 @@ class Account:
         return {
             **{name: getattr(self, name) for name in COUNTERS},
             "start_wait_s": round(self.start_wait_s, 3),
+            "model_tokens": None if self.model_tokens is None else round(self.model_tokens),
+            "model_usd": None if self.model_usd is None else round(self.model_usd, 6),
             "p50_ms": _milliseconds(self.latency.percentile(0.50)),
             "p99_ms": _milliseconds(self.latency.percentile(0.99)),
         }

@@ -20,20 +20,22 @@ class Steps:
     def __init__(self, loop: Loop, steps: Iterator[object]) -> None:
         self._loop = loop
         self._steps = steps
-        self.are_done = False
+        self._are_done = False
         loop.call_later(0, self._go_on)
 
     def _go_on(self) -> None:
-        self.are_done = True
+        self._are_done = True
         until = self._loop.clock() + PASS_S
         for _ in self._steps:
             if self._loop.clock() >= until:
-                self.are_done = False
+                self._are_done = False
                 self._loop.call_later(0, self._go_on)
                 return
+
+    def are_done(self) -> bool:
+        return self._are_done
 
 
 def run_in_steps(loop: Loop, steps: Iterator[object]) -> None:
     """Waits until all steps are done; callbacks must not call it. Raises what a step raises."""
-    work = Steps(loop, steps)
-    loop.run_until(lambda: work.are_done)
+    loop.run_until(Steps(loop, steps).are_done)

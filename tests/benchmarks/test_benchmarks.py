@@ -120,9 +120,7 @@ def test_two_checkouts_are_compared_by_turns(tmp_path: Path):
         "first request, no extensions, ms",
         "a run of a batch, ms",
         "a run of a batch, CPU ms",
-        "other",
-        "this",
-        "this / other",
+        *["other", "this", "this / other"] * 2,
     ]
     # Of so few rounds, the difference of processor times may be nothing.
     assert all(cell > 0 for row in rows for cell in row[1:] if "CPU" not in row[0])

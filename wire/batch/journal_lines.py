@@ -39,6 +39,8 @@ class Opened(Line, frozen=True, kw_only=True, tag="opened"):
     tasks: int
     """Number of tasks in the tasks file."""
     jobs: int
+    socket: str = ""
+    """Path of the control socket of this process; empty if an earlier version has written the line."""
 
 
 class Started(Line, frozen=True, kw_only=True, tag="started"):

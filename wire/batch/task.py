@@ -13,7 +13,7 @@ from wire.field_errors import explain
 from wire.lenient_json import UNREADABLE, fault_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 ID_LENGTH = 200
 """Maximum length of a task's id in characters."""
@@ -136,6 +136,11 @@ def _check_id(task: Task) -> None:
 def encode_task(task: Task) -> bytes:
     """One line, LF included, without the fields that have their default."""
     return _encoder.encode(task) + b"\n"
+
+
+def encode_tasks(tasks: Sequence[Task]) -> bytes:
+    """The lines of these tasks, as `encode_task` makes each."""
+    return _encoder.encode_lines(tasks)
 
 
 def safe_name(task_id: str) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import socket
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 
-from agent.batch.journal.errors import FolderError
+from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.lock import owner_of
+from agent.batch.journal.reader import read_journal
 from agent.batch.journal.rundir_files import IN_RUNS, open_rundir_file
 from supervisor.control.client import ControlClient, ControlError, Endpoint, GoneError
 from supervisor.home.runtime_dir import BATCH_CONTROL_SUFFIX, runtime_dirs, socket_of, sockets_in
@@ -101,19 +103,33 @@ def _connect(folder: RunFolder, pid: int) -> ControlClient:
     """Raises `GoneError`, `ControlError`, `BatchControlError`."""
     deadline = time.monotonic() + START_S
     while True:
-        for place in runtime_dirs():
-            path = socket_of(place, pid, BATCH_CONTROL_SUFFIX)
-            if os.path.lexists(path):
-                name = f"batch process {pid}"
-                return ControlClient(Endpoint(pid, path), ANSWER_S, name=name, decode=control.decode_reply)
+        if (path := _socket(folder, pid)) is not None:
+            return ControlClient(
+                Endpoint(pid, path), ANSWER_S, name=f"batch process {pid}", decode=control.decode_reply
+            )
         if not folder.running()[0]:
             raise GoneError
         if time.monotonic() >= deadline:
             raise BatchControlError(
-                f"{folder.path}: the batch process {pid} has no control socket in {runtime_dirs()[0]}: an older zot"
-                f" runs it, or one with another ZOT_HOME, or batch.log says why; kill -INT {pid} lets it drain"
+                f"{folder.path}: the batch process {pid} has no control socket: an older zot runs it, or batch.log says"
+                f" why; kill -INT {pid} lets it drain"
             )
         time.sleep(POLL_S)
+
+
+def _socket(folder: RunFolder, pid: int) -> Path | None:
+    """The control socket of the batch process; None if it has none, or not yet. It may have been started with another
+    runtime folder than this process has: then the journal tells."""
+    for place in runtime_dirs():
+        if os.path.lexists(path := socket_of(place, pid, BATCH_CONTROL_SUFFIX)):
+            return path
+    try:
+        opened = read_journal(folder.journal).state.opened
+    except JournalError:
+        return None
+    if opened is None or opened.pid != pid or not opened.socket or not os.path.lexists(opened.socket):
+        return None
+    return Path(opened.socket)
 
 
 def _what_now(folder: RunFolder) -> str:

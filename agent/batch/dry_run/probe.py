@@ -14,6 +14,7 @@ from agent.batch.pool.leases import max_tokens_of
 from agent.batch.pool.processes import Processes
 from agent.batch.pool.run_order import Orders
 from agent.batch.pool.run_process import RunProcess
+from agent.batch.tasks.repeat import variables
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.scratch import scratch_folder
 from supervisor.home.zot_home import zot_home
@@ -80,7 +81,8 @@ class _Prober:
         self._said: list[str] = []
         self._id = task.id
         is_replayed = task.replay is not None or request.run.replay is not None
-        task = replace(task, id="probe", setup=None, check=None, score=None, replay=None)
+        env = {**task.env, **variables(task)}
+        task = replace(task, id="probe", repeat=None, env=env, setup=None, check=None, score=None, replay=None)
         run = replace(request.run, replay=None, trace=False, skills=request.run.skills and not request.batch_api)
         if is_replayed:
             task = replace(task, **STAND_IN)

@@ -46,20 +46,28 @@ class TaskRepetitions(msgspec.Struct, gc=False):
 
     def add(self, outcome: Outcome) -> None:
         """Counts one final outcome."""
-        if outcome.status not in SCORED:
-            self.faults += 1
-            return
         value = None if outcome.score is None else outcome.score.value
-        if outcome.score is not None and value is None:
-            self.unscored += 1
+        if not self.add_end(outcome.status, value, has_command=outcome.score is not None):
             return
-        self.passed += has_passed(outcome)
-        self.scored += value is not None
-        self.scores.append(float(has_passed(outcome)) if value is None else max(-LARGEST, min(value, LARGEST)))
         self.tokens += outcome.usage.total
         self.known_cost_usd += outcome.known_cost_usd if outcome.cost_usd is None else outcome.cost_usd
         self.unknown_costs += outcome.cost_usd is None
         self.seconds += max(0, outcome.duration_ms - outcome.paused_ms) / 1000
+
+    def add_end(self, status: TaskStatus, value: float | None, *, has_command: bool) -> bool:
+        """Counts how one run has ended, with the `value` of its `score` command if it has one. Returns whether it
+        counts."""
+        if status not in SCORED:
+            self.faults += 1
+            return False
+        if has_command and value is None:
+            self.unscored += 1
+            return False
+        passed = has_passed(status, value, has_command=has_command)
+        self.passed += passed
+        self.scored += value is not None
+        self.scores.append(float(passed) if value is None else max(-LARGEST, min(value, LARGEST)))
+        return True
 
     @property
     def count(self) -> int:
@@ -76,8 +84,6 @@ class TaskRepetitions(msgspec.Struct, gc=False):
         return pass_at_k(self.count, self.passed, k) if k <= self.count else None
 
 
-def has_passed(outcome: Outcome) -> bool:
-    """Whether a repetition that counts has passed: it is `ok`, and has no score or one of at least 1."""
-    if outcome.status is not TaskStatus.OK:
-        return False
-    return outcome.score is None or (outcome.score.value is not None and outcome.score.value >= 1)
+def has_passed(status: TaskStatus, value: float | None, *, has_command: bool) -> bool:
+    """Whether a run has passed: it is `ok`, and has no `score` command or a score of at least 1."""
+    return status is TaskStatus.OK and (not has_command or (value is not None and value >= 1))

@@ -31,11 +31,11 @@ from agent.batch.journal.rundir_files import (
 from agent.batch.journal.writer import JOURNAL
 from supervisor.home.safe_files import replacement
 from wire.batch.link import WorktreeBase  # noqa: TC001  (msgspec reads the annotations)
-from wire.batch.task import TaskError, decode_task, encode_task, safe_name
+from wire.batch.task import TaskError, decode_task, encode_task, encode_tasks, safe_name
 from wire.lenient_json import UNREADABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from wire.batch.task import Task
@@ -146,6 +146,14 @@ class RunFolder:
         """Raises `OSError`."""
         with replacement(self.tasks_file) as file:
             file.writelines(map(encode_task, tasks))
+
+    def has_tasks(self, tasks: Sequence[Task]) -> bool:
+        """Whether `tasks.jsonl` has exactly these tasks, in this order. Raises `FolderError`."""
+        try:
+            with open(open_rundir_file(self.tasks_file), "rb") as file:
+                return file.read() == encode_tasks(tasks)
+        except OSError:
+            return False
 
     def read_tasks(self) -> Iterator[Task]:
         """In their order. Raises `FolderError`."""

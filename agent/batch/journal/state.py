@@ -122,7 +122,11 @@ class BatchState(msgspec.Struct):
         """Ids of tasks with an attempt that has started and not finished, without those in `sent`: the provider works
         for these whether the batch process lives or not."""
         sent = self.sent.tasks
-        return (task for task, history in self.tasks.items() if history.is_interrupted and task not in sent)
+        return (
+            task
+            for task, history in self.tasks.items()
+            if history.running and history.is_interrupted and task not in sent
+        )
 
     def statuses(self) -> dict[str, int]:
         """How many tasks are done with each status, by its word."""

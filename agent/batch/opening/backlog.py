@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.journal.errors import FolderError
+from agent.batch.opening.comparison import Comparison
 from agent.batch.tasks.repeat import base_id
 from wire.batch.outcome import TaskStatus
 from wire.suggestions import no_such
@@ -26,38 +27,39 @@ FAILED, CHANGED, ALL = "failed", "changed", "all"
 
 
 class Backlog(msgspec.Struct, frozen=True):
-    known: dict[str, Task]
-    """The tasks of earlier starts, by id."""
-    digests: dict[str, str]
-    """The digest of each task of this start."""
-    done: dict[str, TaskStatus]
-    """The tasks of this start that are done, those included that are run again."""
-    changed: list[str]
-    """Of these, the ones whose inputs have changed."""
+    known: dict[str, Task] | None
+    """The tasks of earlier starts, by id; None if they are exactly those of this start."""
+    comparison: Comparison
     redo: set[str]
-    """Of these, the ones that are run again."""
+    """Of the done tasks, the ones that are run again."""
     left: list[Task]
     """The tasks to run, in their order; those included whose results are awaited from message batches."""
 
 
 def find_backlog(
-    request: BatchRequest, tasks: Sequence[Task], folder: RunFolder, state: BatchState, digests: Digests
+    request: BatchRequest,
+    tasks: Sequence[Task],
+    folder: RunFolder,
+    state: BatchState,
+    digests: Digests,
+    *,
+    at_once: bool = True,
 ) -> Backlog:
-    """Raises `FolderError` if the batch must not begin in this folder, and `RedoError`."""
+    """Without `at_once` the comparison may be left incomplete. Raises `FolderError` if the batch must not begin in this
+    folder, and `RedoError`."""
     _check_complete(folder, state)
     if state.sent.tasks and not request.batch_api:
         raise FolderError(
             f"{folder.journal}: {counted(len(state.sent.tasks), 'task')} went into message batches, whose results are"
             " not recorded: give --batch-api, or use zot batch retry"
         )
-    known = _known_tasks(folder)
-    _check_repetitions(folder, known, tasks)
-    current = {task.id: digests.of(task) for task in tasks}
-    done = {task.id: status for task in tasks if (status := state.history(task.id).status) is not None}
-    changed = [task for task in done if (old := state.history(task).digest) and old != current[task]]
-    redo = tasks_to_redo(request.redo, done, changed, tasks)
-    left = [task for task in tasks if task.id not in done or task.id in redo]
-    return Backlog(known, current, done, changed, redo, left)
+    known = None if folder.has_tasks(tasks) else _known_tasks(folder)
+    if known is not None:
+        _check_repetitions(folder, known, tasks)
+    found = Comparison(tasks, state, digests, at_once=at_once or CHANGED in request.redo)
+    redo = tasks_to_redo(request.redo, found.done, found.changed, tasks)
+    left = [task for task in tasks if task.id in found.rest or task.id in redo]
+    return Backlog(known, found, redo, left)
 
 
 def _check_complete(folder: RunFolder, state: BatchState) -> None:
@@ -98,7 +100,8 @@ def tasks_to_redo(
     whose inputs have changed. A task is named by its id even if that is `failed`, `changed` or `all`; the id of a task
     that is repeated names all its repetitions. Raises `RedoError`."""
     named: dict[str, set[str]] = {}
-    for task in tasks:
+    words = tuple(words)
+    for task in tasks if words else ():
         named.setdefault(base_id(task.id, task.repeat), set()).add(task.id)
         named[task.id] = {task.id}
     chosen = set[str]()

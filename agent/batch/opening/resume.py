@@ -22,12 +22,13 @@ from wire.suggestions import join_names
 from wire.text import counted, noun_for, one_line, valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from agent.batch.journal.folder import RunFolder
     from agent.batch.journal.state import BatchState
     from agent.batch.journal.writer import Journal
+    from agent.batch.opening.comparison import Comparison
     from agent.batch.request import BatchRequest
     from agent.options import RunRequest
     from wire.batch.link import WorktreeBase
@@ -63,6 +64,9 @@ class Opening(msgspec.Struct, frozen=True):
     """The digest of each task to run, or whose result is awaited from a message batch."""
     notices: list[str]
     """Lines for the user."""
+    compared: Iterator[str]
+    """Compares the tasks that `notices` do not tell of with their results, to be done while runs are under way: with
+    many tasks it takes long. Gives "" after each task, and at the end a line for the user if some have changed."""
 
 
 def open_batch(
@@ -73,67 +77,79 @@ def open_batch(
     state = journal.state
     notices = list(journal.notices)
     digests = Digests(request)
-    backlog = find_backlog(request, tasks, folder, state, digests)
-    known, current, done, redo = backlog.known, backlog.digests, dict(backlog.done), backlog.redo
-    left = backlog.left
+    backlog = find_backlog(request, tasks, folder, state, digests, at_once=False)
+    known, found, redo, left = backlog.known, backlog.comparison, backlog.redo, backlog.left
+    done = dict(found.done) if redo else found.done
     to_run = [task for task in left if task.id not in state.sent.tasks]
     if request.command_prefix is not None and request.workspace == "shared" and to_run:
         notices.append(SHARED_INSIDE)
     bases = () if request.workspace != "worktree" else _bases(request, to_run, folder, notices)
     interrupted = {task: facts for task, facts in cut_off_runs(folder, state).items() if task not in redo}
+    before = tasks if known is None else known.values()
+    repeats = {task.id: task.repeat or 0 for task in before} if interrupted else {}
     for task, facts in interrupted.items():
-        history, repeat = state.history(task), known[task].repeat if task in known else None
-        journal.finished(cut_off_outcome(task, history.running, history.digest, facts, repeat or 0), final=False)
+        history = state.history(task)
+        outcome = cut_off_outcome(task, history.running, history.digest, facts, repeats.get(task, 0))
+        journal.finished(outcome, final=False)
     for task in redo:
         journal.reopened(task)
         del done[task]
-    notices += _notices(state, current, [task for task in backlog.changed if task not in redo], list(interrupted))
-    if rescored := _with_another_score(request, folder, known, tasks, done):
+    compared = _compare(found, redo)
+    notices += _notices(list(interrupted), compared if found.is_complete else (), found.gone)
+    if rescored := _with_another_score(request, folder, before, tasks, done):
         notices.append(f"{_tasks(rescored)}: the score command changed, the score stays: zot batch score scores again")
-    _write(request, {**known, **{task.id: task for task in tasks}}, folder, digests, version, bases)
+    if known is not None:  # the tasks of earlier starts stay in the folder, with their results
+        known |= {task.id: task for task in tasks}
+        folder.write_tasks(known.values())
+    _write_batch(request, folder, len(tasks if known is None else known), digests, version, bases)
     journal.sync()
     return Opening(
         to_run,
         done,
         tuple(task.id for task in to_run if task.id in redo),
-        {task.id: current[task.id] for task in left},
+        {task.id: found.rest.get(task.id) or digests.of(task) for task in left},
         notices,
+        compared,
     )
+
+
+def _compare(found: Comparison, redo: Collection[str]) -> Iterator[str]:
+    """As `Opening.compared`."""
+    for _ in found.look_on(redo):
+        yield ""
+    if changed := [task for task in found.changed if task not in redo]:
+        yield f"{_tasks(changed)} changed since the result was made, which stays: --redo changed runs them again"
 
 
 def _with_another_score(
     request: BatchRequest,
     folder: RunFolder,
-    known: Mapping[str, Task],
-    tasks: Iterable[Task],
+    known: Iterable[Task],
+    tasks: Sequence[Task],
     done: Mapping[str, TaskStatus],
 ) -> list[str]:
     """The done tasks whose `score` command is not the one of the last start."""
     before = folder.read_batch()
     flags = {} if before is None else before.settings.get(FLAGS)
     flag = flags.get("score") if isinstance(flags, dict) else None
+    if request.score is None and not any(task.score for task in tasks):
+        return []
+    commands = {task.id: task.score or flag for task in known}
     return [
         task.id
         for task in tasks
-        if task.id in known
+        if task.id in commands
         and done.get(task.id) in SCORED
-        and (task.score or request.score) not in (None, known[task.id].score or flag)
+        and (task.score or request.score) not in (None, commands[task.id])
     ]
 
 
-def _notices(
-    state: BatchState, current: dict[str, str], changed: Sequence[str], interrupted: Sequence[str]
-) -> list[str]:
-    notices = []
+def _notices(interrupted: Sequence[str], changed: Iterable[str], gone: Sequence[str]) -> Iterator[str]:
     if interrupted:
-        notices.append(f"{_tasks(interrupted)} had been started and had not ended: run again")
-    if changed:
-        notices.append(
-            f"{_tasks(changed)} changed since the result was made, which stays: --redo changed runs them again"
-        )
-    if gone := [task for task in state.tasks if task not in current]:
-        notices.append(f"{_tasks(gone)} in the folder, but not among the tasks of this start: left as they are")
-    return notices
+        yield f"{_tasks(interrupted)} had been started and had not ended: run again"
+    yield from changed
+    if gone:
+        yield f"{_tasks(gone)} in the folder, but not among the tasks of this start: left as they are"
 
 
 def _tasks(ids: Sequence[str]) -> str:
@@ -163,18 +179,16 @@ def _bases(
     return tuple(bases.values())
 
 
-def _write(
-    request: BatchRequest, tasks: Mapping[str, Task], folder: RunFolder, digests: Digests, version: str,
+def _write_batch(
+    request: BatchRequest, folder: RunFolder, tasks: int, digests: Digests, version: str,
     bases: tuple[WorktreeBase, ...],
 ) -> None:  # fmt: skip
-    """`tasks` has those of earlier starts, too: they stay in the folder, with their results."""
     before = folder.read_batch()
-    folder.write_tasks(tasks.values())
     folder.write_batch(
         BatchFile(
             version=version,
             created=utc_now() if before is None else before.created,
-            tasks=len(tasks),
+            tasks=tasks,
             tasks_digest="",
             settings={"digest": digests.settings, FLAGS: flags_of(request)},
             bases=bases or (() if before is None else before.bases),

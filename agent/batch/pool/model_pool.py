@@ -88,7 +88,7 @@ class ModelPool:
         self._sequence = 0
         self._users_pause = ""
         self._turns = PrefixTurns()
-        self._warms = warm_cache and jobs > 1
+        self._warms = warm_cache
         self._workers = WorkerSet(loop, start_worker, on_line=self._take, on_failed=self._fail)
         self._timer: Timer | None = None
         self._is_pumping = False
@@ -113,7 +113,7 @@ class ModelPool:
             return
         account = connection.account(request.model)
         queue, now = self._queue(account), self._loop.clock()
-        prefix = prefix_of(request, account) if self._warms else None
+        prefix = prefix_of(request, account) if self._warms and self._jobs > 1 else None
         self._sequence += 1
         lease = Lease(
             self._sequence, run, request.id, request.model, line, most, connection, queue.throttle, now, prefix

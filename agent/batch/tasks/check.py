@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,6 +15,7 @@ from agent.tools.catalogue import SPECS
 from supervisor.cleanup.env_marks import EXTENSION, START, TOKEN
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.environment import NEVER
+from wire.batch.task import Task
 from wire.manifest import ManifestError
 from wire.suggestions import not_one_of
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
     from agent.batch.request import BatchRequest
     from agent.batch.tasks.faults import TasksError
-    from wire.batch.task import Task
 
 TOOLS = tuple(spec.name for spec in SPECS)
 OURS = frozenset({TOKEN, EXTENSION, START}) | NEVER
@@ -36,14 +37,23 @@ def check_tasks(tasks: Sequence[Task], lines: Mapping[str, str], request: BatchR
     checked = set[str]()
     models, credentials = ModelCheck(request), CredentialCheck(request)
     of_batch_api = _batch_api_check(request) if request.batch_api else _no_faults
+    good: tuple[Any, ...] = ()
     for task in tasks:
+        if (values := _checked(task)) == good and not request.batch_api:
+            continue  # most tasks are as the one before
         place = lines.get(task.id, f"task {task.id!r}")
         if place in checked:
             continue  # another repetition of the same line
         checked.add(place)
-        for fault in filter(None, (*_faults_of(task, look, models), credentials.fault(task), *of_batch_api(task))):
+        found = [*filter(None, (*_faults_of(task, look, models), credentials.fault(task), *of_batch_api(task)))]
+        for fault in found:
             faults.add(place, fault)
+        if not found:
+            good = values
     return faults.error()
+
+
+_checked = attrgetter(*(name for name in Task.__struct_fields__ if name not in ("id", "prompt", "meta", "repeat")))
 
 
 def _batch_api_check(request: BatchRequest) -> Callable[[Task], Iterable[str]]:

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import stat
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -42,6 +43,7 @@ OVERRIDES = {
     "output_schema": ("output_schema",), "replay": ("replay",), "cwd": ("cwd",),
 }  # fmt: skip
 """The flags that a field of a task takes the place of."""
+_overriding = attrgetter(*OVERRIDES)
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
@@ -68,6 +70,9 @@ class Digests:
         if named := request.run.mcp_configs:
             self._files["mcp_configs"] = named
         self._settings: dict[tuple[str, ...], bytes] = {}
+        self._overriding: tuple[Any, ...] = ()
+        self._hashed: hashlib._Hash | None = None
+        """The hash so far of a task with these fields in place of flags."""
         self.settings = hashlib.sha256(self._settings_without(())).hexdigest()[:SIGNS]
         """Digest of all flags that change a run."""
 
@@ -75,12 +80,18 @@ class Digests:
         """Of the task, the content of the files that it names, and the flags that it does not take the place of. Equal
         digests mean that the run would be asked the same; its working folder may have changed. A file that is missing
         counts, too, and `score` does not: another one changes no run. The values of `env` cannot be read from it."""
-        parts = [self._settings_without(tuple([name for name in OVERRIDES if getattr(task, name) is not None]))]
-        parts.append(_encoder.encode(task if task.score is None else replace(task, score=None)))
-        if task.files or task.replay is not None or isinstance(task.output_schema, str):
+        overriding = _overriding(task)
+        if overriding != self._overriding or self._hashed is None:  # most tasks are as the one before
+            self._overriding = overriding
+            given = zip(OVERRIDES, overriding, strict=True)
+            settings = self._settings_without(tuple([name for name, value in given if value is not None]))
+            self._hashed = hashlib.sha256(settings + b"\n")
+        made = self._hashed.copy()
+        made.update(_encoder.encode(task if task.score is None else replace(task, score=None)))
+        if names_files(task):
             paths = (*task.files, *_path(task.replay), *_path(task.output_schema))
-            parts.append(_encoder.encode([self._content(path) for path in paths]))
-        return hashlib.sha256(b"\n".join(parts)).hexdigest()[:SIGNS]
+            made.update(b"\n" + _encoder.encode([self._content(path) for path in paths]))
+        return made.hexdigest()[:SIGNS]
 
     def _settings_without(self, overridden: tuple[str, ...]) -> bytes:
         found = self._settings.get(overridden)
@@ -111,6 +122,11 @@ class Digests:
             return errno.errorcode.get(error.errno or 0, "unreadable")
         except ValueError:
             return "no path"
+
+
+def names_files(task: Task) -> bool:
+    """Whether the digest of the task depends on files that it names."""
+    return bool(task.files) or task.replay is not None or isinstance(task.output_schema, str)
 
 
 def _path(given: object) -> tuple[str, ...]:

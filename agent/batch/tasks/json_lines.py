@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -31,13 +32,14 @@ def tasks_in(name: str, content: bytes, template: PromptTemplate | None, faults:
     if (reason := _whole(content)) is not None:
         faults.add(f"{name}:1", reason)
         return
-    for number, line in enumerate(content.split(b"\n"), 1):
-        if not line or line.isspace():
+    for number, whole in enumerate(BytesIO(content), 1):
+        if not (line := whole.removesuffix(b"\n")):
             continue
         try:
             yield number, _task(line, template)
         except TaskError as error:
-            faults.add(f"{name}:{number}", str(error))
+            if not line.isspace():
+                faults.add(f"{name}:{number}", str(error))
 
 
 def _whole(content: bytes) -> str | None:
@@ -55,12 +57,16 @@ def _task(line: bytes, template: PromptTemplate | None) -> Task:
     """Raises `TaskError`."""
     if len(line) > LINE_LIMIT:
         raise TaskError(f"the line has {len(line):,} bytes; the limit is {LINE_LIMIT:,}: put long texts into `files`")
-    if b"\0" in line:
-        raise TaskError("the line has a NUL byte, which JSON cannot have: save the file as UTF-8")
-    task = decode_task(line) if template is None else _filled(line, template)
-    names = _NAME.findall(line)
-    if len(names) != len(set(names)) and (twice := find_repeated(line, FIELDS)):
-        raise TaskError(f"{twice}: the line has it twice; leave one out")
+    try:
+        task = decode_task(line) if template is None else _filled(line, template)
+    except TaskError:
+        if b"\0" in line:
+            raise TaskError("the line has a NUL byte, which JSON cannot have: save the file as UTF-8") from None
+        raise
+    if line.count(b":") > 1 + bool(task.id):  # else there is the prompt, the id, and no other name
+        names = _NAME.findall(line)
+        if len(names) != len(set(names)) and (twice := find_repeated(line, FIELDS)):
+            raise TaskError(f"{twice}: the line has it twice; leave one out")
     return task
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from agent.batch.tasks import csv_rows, json_lines
 from agent.batch.tasks.faults import Faults, TasksError
@@ -16,6 +17,7 @@ from agent.batch.tasks.template import PromptTemplate
 from wire.text import valid_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from wire.batch.task import Task
@@ -24,13 +26,30 @@ CSV = ".csv"
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 
 
+class Places(Mapping[str, str]):
+    """Where each id stands, for messages: `tasks.jsonl:17`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.numbers: dict[str, int] = {}
+        """The line of each id, from 1."""
+
+    def __getitem__(self, task_id: str) -> str:
+        return f"{self._name}:{self.numbers[task_id]}"
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.numbers)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
 class TaskList(msgspec.Struct, frozen=True):
     """The tasks of a file, in its order."""
 
     tasks: list[Task]
     """Each with its id, and with absolute paths."""
-    lines: dict[str, str]
-    """Where each id stands, for messages: `tasks.jsonl:17`."""
+    lines: Places
     remarks: tuple[str, ...] = ()
     """Lines for the user."""
 
@@ -48,14 +67,15 @@ def read_tasks(source: str, *, template: str | None, base: Path, stdin: IO[bytes
         found = json_lines.tasks_in(name, content, made, faults)
     paths = _Paths(str(base))
     tasks: list[Task] = []
-    lines: dict[str, str] = {}
+    lines = Places(name)
+    number_of, add, absolute = lines.numbers.setdefault, tasks.append, paths.absolute
     for number, read in found:
-        task_id, place = read.id or str(number), f"{name}:{number}"
-        if (first := lines.setdefault(task_id, place)) is not place:
+        task_id = read.id or str(number)
+        if (first := number_of(task_id, number)) != number:
             hint = "" if read.id else " (a task without an id has the number of its line)"
-            faults.add(place, f"id: {task_id!r} is the id of line {first.rpartition(':')[2]}, too{hint}")
+            faults.add(f"{name}:{number}", f"id: {task_id!r} is the id of line {first}, too{hint}")
             continue
-        tasks.append(paths.absolute(read, task_id))
+        add(absolute(read, task_id))
     faults.raise_any()
     if not tasks:
         faults.add(name, "there is no task in it")
@@ -81,6 +101,10 @@ class _Paths:
     def absolute(self, task: Task, task_id: str) -> Task:
         """The task with this id and absolute paths; `cwd` is then never None."""
         cwd = self._base if task.cwd is None else self._join(self._base, task.cwd)
+        if not task.files and not task.ext and task.replay is None and task.output_schema is None:
+            force_setattr(task, "id", task_id)  # nobody else has this task
+            force_setattr(task, "cwd", cwd)
+            return task
         changed: dict[str, object] = {}
         if task.files:
             changed["files"] = tuple([self._join(cwd, file) for file in task.files])

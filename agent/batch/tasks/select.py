@@ -77,6 +77,8 @@ def filter_from(text: str) -> Filter:
 def filter_tasks(tasks: Sequence[Task], filters: Iterable[Filter]) -> list[Task]:
     """The tasks that pass all filters. Raises `SelectionError` for a field of `meta` that no task has."""
     filters = tuple(filters)
+    if not filters:
+        return list(tasks)
     for each in filters:
         if each.field.startswith(META) and tasks and all(each.found(task) is _ABSENT for task in tasks):
             keys = sorted({META + key for task in tasks for key in task.meta})

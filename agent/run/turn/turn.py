@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agent.model import catalogue
 from agent.model.request import build_params
 from agent.output import event_content
+from agent.run.turn.extension_share import shares_of
 from agent.run.turn.guarded_text import GuardedText, guard_text
 from agent.run.turn.reply_builder import ModelReply, ReplyBuilder
 from agent.run.turn.tool_calls import ToolCalls
@@ -16,7 +18,7 @@ from wire import events, frames
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent.abort import Abort
     from agent.options import Options
@@ -167,7 +169,15 @@ class Turns:
                 self._event_writer.emit(record)
         assert builder.reply is not None
         self._finish_reply(builder, builder.reply, options.model, started=started)
+        if started and self._supervisor.extensions:
+            self._charge_extensions(params, builder.reply.usage, options.model)
         return builder.reply
+
+    def _charge_extensions(self, params: Mapping[str, Any], usage: Mapping[str, int], model: str) -> None:
+        accounts = {extension.name: extension.account for extension in self._supervisor.extensions}
+        for name, share in shares_of(params, usage, catalogue.find(model), self._toolbox.extension_of).items():
+            if name in accounts:
+                accounts[name].charge(share.tokens, share.usd)
 
     def _finish_reply(self, builder: ReplyBuilder, reply: ModelReply, model: str, *, started: bool) -> None:
         """The transcript keeps the original text; readers and observers get what the guards let through."""

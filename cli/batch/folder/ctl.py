@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.batch.completion import ctl_actions, ctl_values
+from cli.batch.completion import ctl_values
 from cli.batch.folder.shared_options import Folder, complain, run_and_exit
 from cli.parameters import Json
 
@@ -25,6 +25,11 @@ NOW = ("pause", "requeue")
 ID = "1"
 
 
+def actions(incomplete: str) -> list[str]:
+    """The actions that begin so, for a shell's completion."""
+    return [word for word in ACTIONS if word.startswith(incomplete)]
+
+
 def register(app: typer.Typer) -> None:
     app.command("ctl")(ctl)
 
@@ -33,7 +38,7 @@ def ctl(
     folder: Folder,
     action: Annotated[
         str | None,
-        typer.Argument(metavar="[ACTION]", help=" | ".join(ACTIONS), autocompletion=ctl_actions, show_default=False),
+        typer.Argument(metavar="[ACTION]", help=" | ".join(ACTIONS), autocompletion=actions, show_default=False),
     ] = None,
     value: Annotated[
         str | None,

@@ -81,6 +81,7 @@ def _lines(name: str, host: int, stats: ExtensionStats) -> list[str]:
         f" {counted(stats.answers_dropped, 'late answer')}, {counted(stats.junk_lines, 'line')} of junk,"
         f" {counted(stats.limit_breaches, 'limit breach', 'limit breaches')}",
         *_definitions(stats),
+        *_model_use(stats),
         f"latency     p50 {number_format.milliseconds(stats.p50_ms)} ms,"
         f" p99 {number_format.milliseconds(stats.p99_ms)} ms",
     ]
@@ -97,6 +98,13 @@ def _definitions(stats: ExtensionStats) -> list[str]:
     if not stats.tools or stats.definition_tokens is None:
         return []
     return [f"definitions {number_format.definitions_text(stats.tools, stats.definition_tokens)}"]
+
+
+def _model_use(stats: ExtensionStats) -> list[str]:
+    if stats.model_tokens is None:
+        return []
+    tokens = number_format.plural(stats.model_tokens, "token")
+    return [f"model       {tokens} of its definitions and results, {number_format.dollars(stats.model_usd)}"]
 
 
 def _latency(buckets: tuple[tuple[float, int], ...]) -> list[str]:

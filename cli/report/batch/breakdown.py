@@ -165,6 +165,7 @@ _COLUMNS: dict[str, tuple[str, Callable[[Sequence[TaskFigures], Evaluation], flo
         count_label,
     ),
     "faults": ("ended by a fault: in no rate", lambda _, found: found.faults, count_label),
+    "no score": ("their score command told none: in no rate", lambda _, found: found.unscored, count_label),
     "not run": ("without an end", lambda _, found: found.not_run, count_label),
     "pass rate": ("of those that have ended without a fault", lambda _, found: pass_rate(found), percent_text),
     "mean score": ("", lambda _, found: mean_score(found), short),
@@ -172,5 +173,5 @@ _COLUMNS: dict[str, tuple[str, Callable[[Sequence[TaskFigures], Evaluation], flo
     "mean time": ("of the attempts that count", lambda tasks, _: _mean_time(tasks), elapsed),
 }
 """Hint, value of some tasks, and text of each column of numbers."""
-_ZERO_OFTEN = ("faults", "not run")
+_ZERO_OFTEN = ("faults", "no score", "not run")
 """Columns that are left out where all values are 0."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agent.batch.evaluation.evaluation import Evaluation
+from agent.batch.evaluation.repetitions import has_passed
 from agent.batch.tasks.repeat import base_id
 from cli.report.batch.workload import Workload
-from wire.batch.outcome import SCORED, TaskStatus, Usage
+from wire.batch.outcome import TaskStatus, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,6 +70,10 @@ class AttemptFigures(msgspec.Struct, gc=False):
     """Whether its score command told no score."""
     rescored: int | None = None
     """Byte of the journal where the line with its present score begins; None for the score of its outcome."""
+
+    @property
+    def has_score_command(self) -> bool:
+        return self.score is not None or self.is_unscored
 
 
 REASON_CHARACTERS = 2000
@@ -144,9 +149,7 @@ class TaskFigures(msgspec.Struct):
     def has_passed(self) -> bool:
         """Whether it is ok, and has no score command or a score of at least 1."""
         final = self.final
-        if final is None or final.status is not TaskStatus.OK or final.is_unscored:
-            return False
-        return final.score is None or final.score >= 1
+        return final is not None and has_passed(final.status, final.score, has_command=final.has_score_command)
 
 
 class ExtensionUse(msgspec.Struct):
@@ -170,6 +173,10 @@ class ExtensionUse(msgspec.Struct):
     """The slowest of any attempt."""
     start_wait_s: float = 0.0
     """Seconds that requests waited for its starts, because it starts when it is needed."""
+    model_tokens: int | None = None
+    """Tokens of its tools' definitions and results in all requests to the model; None if no attempt has any."""
+    model_usd: float | None = 0.0
+    """US dollars of these; None if those of an attempt are unknown."""
     hosted_runs: int = 0
     """Attempts that have taken it from a host."""
     cpu_share_s: float = 0.0
@@ -191,6 +198,10 @@ class ExtensionUse(msgspec.Struct):
         if cost.p99_ms is not None:
             self.p99_ms = max(self.p99_ms or 0.0, cost.p99_ms)
         self.start_wait_s += cost.start_wait_s
+        if cost.model_tokens is not None:
+            self.model_tokens = (self.model_tokens or 0) + cost.model_tokens
+            unknown = cost.model_usd is None or self.model_usd is None
+            self.model_usd = None if unknown else (self.model_usd or 0.0) + (cost.model_usd or 0.0)
         if cost.hosted:
             self.hosted_runs += 1
             self.cpu_share_s += (cost.hosted.cpu_share_ms or 0.0) / 1000
@@ -242,7 +253,7 @@ class BatchFigures(msgspec.Struct, kw_only=True):
 
     @property
     def has_scores(self) -> bool:
-        return any(one.score is not None or one.is_unscored for task in self.tasks for one in task.attempts)
+        return any(one.has_score_command for task in self.tasks for one in task.attempts)
 
     @property
     def has_repetitions(self) -> bool:
@@ -264,13 +275,8 @@ def evaluate(tasks: Iterable[TaskFigures]) -> Evaluation:
         held, final = found.of(task.id, task.repeat), task.final
         if final is None:
             held.not_run += 1
-        elif final.status not in SCORED:
-            held.faults += 1
         else:
-            held.passed += task.has_passed
-            held.scored += final.score is not None
-            held.unscored += final.is_unscored
-            held.scores.append(float(task.has_passed) if final.score is None else final.score)
+            held.add_end(final.status, final.score, has_command=final.has_score_command)
     return found
 
 

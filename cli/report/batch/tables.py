@@ -209,6 +209,8 @@ _EXTENSION_COLUMNS: tuple[tuple[str, Callable[[ExtensionUse], float | None], Cal
     ("peak RSS", lambda use: use.rss_peak_bytes if use.hosted_runs < use.runs else None, bytes_text),
     ("CPU share", lambda use: use.cpu_share_s if use.hosted_runs else None, lambda cpu_s: f"~{_seconds(cpu_s)}"),
     ("host's memory", lambda use: sum(use.host_rss_bytes.values()) if use.hosted_runs else None, bytes_text),
+    ("model tokens", lambda use: use.model_tokens, count_label),
+    ("dollars", lambda use: None if use.model_tokens is None else use.model_usd, dollars),
     ("calls", lambda use: use.calls, count_label),
     ("waited", lambda use: use.start_wait_s or None, elapsed),
     ("slowest p99", lambda use: use.p99_ms, duration_text),
@@ -219,8 +221,12 @@ _EXTENSION_COLUMNS: tuple[tuple[str, Callable[[ExtensionUse], float | None], Cal
     ("unexpected exits", lambda use: use.unexpected_exits, count_label),
     ("lost", lambda use: use.lost, count_label),
 )
-_MISSING_OFTEN = frozenset({"CPU share", "host's memory", "waited"})
+_MISSING_OFTEN = frozenset({"CPU share", "host's memory", "waited", "model tokens", "dollars"})
 """Columns that are left out if no extension has a value: `waited` is for starts of those that start when needed."""
+_HINTS = {
+    "model tokens": "tokens of its tools' definitions and results in all requests to the model",
+    "dollars": "US dollars of its model tokens",
+}
 _BAD = frozenset({"errors", "timeouts", "restarts", "unexpected exits", "lost"})
 
 
@@ -236,7 +242,7 @@ def extensions(batch: BatchFigures) -> str:
     ]
     columns = [
         TableColumn("extension", is_text=True, is_name=True),
-        *(TableColumn(title, has_bar=title == "CPU") for title, *_ in held),
+        *(TableColumn(title, _HINTS.get(title, ""), has_bar=title == "CPU") for title, *_ in held),
     ]
     rows = (
         [

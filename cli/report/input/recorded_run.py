@@ -68,6 +68,10 @@ class ExtensionFigures:
     """Count of those `unexpected_exits` that the host decided on; None in recordings of older versions."""
     definition_tokens: int | None = None
     """Estimated tokens of the definitions of its tools; None if not recorded."""
+    model_tokens: int | None = None
+    """Tokens of its tools' definitions and results in all requests to the model; None if none was made or recorded."""
+    model_usd: float | None = None
+    """US dollars of these; None if unknown."""
     start_waits: int = 0
     """Count of starts that requests waited for, because the extension starts when it is needed."""
     start_wait_s: float = 0.0
@@ -91,7 +95,7 @@ class ExtensionFigures:
 COUNTED_ALIKE = (
     "state", "exit_status", "rss_peak_bytes", "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "errors",
     "timeouts", "blocks", "junk_lines", "p50_ms", "p99_ms", "restarts", "exits", "unexpected_exits",
-    "exits_by_host", "start_waits", "start_wait_s",
+    "exits_by_host", "start_waits", "start_wait_s", "model_tokens", "model_usd",
 )  # fmt: skip
 """Fields with the same name in `ExtensionFigures`, in a result record and in a sample."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cli.number_format import bytes_text, count_text, duration_text, short
+from cli.number_format import bytes_text, count_text, dollars, duration_text, short
 from cli.report.page.table import Cell, TableColumn, number_cell, section, table
 
 if TYPE_CHECKING:
@@ -100,6 +100,13 @@ COLUMNS = (
         lambda extension: extension.definition_tokens,
         _count,
     ),
+    CostColumn(
+        "model tokens",
+        "tokens of its tools' definitions and results in all requests to the model",
+        lambda extension: extension.model_tokens,
+        _count,
+    ),
+    CostColumn("dollars", "US dollars of its model tokens", lambda extension: extension.model_usd, dollars, True),
     _rare("lost", "events and notes dropped", lambda extension: extension.lost),
     _rare("junk", "lines on its stdout that were no frames", lambda extension: extension.junk_lines),
 )

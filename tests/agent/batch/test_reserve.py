@@ -49,6 +49,13 @@ def test_a_lost_request_counts_its_input_and_what_has_arrived_and_at_most_its_ma
         assert counted <= lost.input_usd + cap * 15 / 1e6 + 1e-6
 
 
+def test_input_that_may_be_cached_for_an_hour_counts_twice() -> None:
+    assert lost_request(MODEL, 1_000_000, 0).input_usd == pytest.approx(3.75)
+    assert lost_request(MODEL, 1_000_000, 0, is_for_an_hour=True).input_usd == pytest.approx(6)
+    told = Usage(input=1_000, cache_write=1_000_000)
+    assert lost_request(MODEL, told, 0, is_for_an_hour=True).input_usd == pytest.approx(6.003)
+
+
 @given(OUTCOMES)
 def test_each_rule_counts_at_least_as_much_as_the_one_before(outcomes: list[OutcomeGlance]) -> None:
     none, seen, worst = (reserve_of(outcomes).usd(rule) for rule in RULES)

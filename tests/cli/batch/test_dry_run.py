@@ -67,6 +67,15 @@ def test_a_batch_that_would_go_on(zot):
     assert content(folder) == before
 
 
+def test_repetitions(zot):
+    write(zot, {"id": "a", "prompt": "go"})
+    found = dry(zot, *SERVER, "--no-ext", "--repeat", "2", "--json")
+    assert found.status == 0, found.stderr
+    record = found.json_lines[0]
+    assert (record["new"], record["probe"]["task"], record["probe"]["reason"]) == (["a#1", "a#2"], "a#1", "")
+    assert record["forecast"]["first_request_usd_at_most"] > 0
+
+
 def test_faults_are_those_of_a_start(zot):
     write(zot, {"id": "a", "prompt": "go", "cwd": "missing"})
     found = dry(zot, *SERVER)

@@ -1,6 +1,6 @@
 """A local server that speaks the streaming Messages API from a script. See `MessagesServer`."""
 
-from tests.support.messages_server.caching import CachingAnswers
+from tests.support.messages_server.caching_answers import CachingAnswers
 from tests.support.messages_server.replies import (
     Drop,
     Hold,

@@ -37,8 +37,8 @@ def place(tmp_path: Path) -> BatchPlace:
 
 def change(batch: Batch, request: control.Request, answers: list[control.Reply] | None = None) -> None:
     """Has the batch carry out a request, as its socket does."""
-    assert batch._server is not None
-    batch._server._handler.answer(request, (answers if answers is not None else []).append)
+    assert batch._control._server is not None
+    batch._control._server._handler.answer(request, (answers if answers is not None else []).append)
 
 
 def running(batch: Batch, count: int) -> Callable[[], bool]:
@@ -153,7 +153,9 @@ PROGRAM = Path(__file__).resolve().parents[3] / "support" / "batch_program.py"
 ROOT = Path(__file__).resolve().parents[4]
 
 
-def test_a_batch_that_is_killed_after_a_change_goes_on_and_counts_nothing_twice(tmp_path: Path) -> None:
+def test_a_batch_that_is_killed_after_a_change_goes_on_and_counts_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = BatchPlace(tmp_path)
     home = {"ZOT_HOME": str(tmp_path / "home")}
     with subprocess.Popen(
@@ -168,10 +170,17 @@ def test_a_batch_that_is_killed_after_a_change_goes_on_and_counts_nothing_twice(
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(PATIENCE_S)
             client.connect(str(path))
-            asked = [control.Pause("1"), control.Requeue("2", "a"), control.SetJobs("3", 9)]
-            client.sendall(b"".join(map(control.encode, asked)))
+            asked: list[control.Request] = [control.Pause("1"), control.Requeue("2", "a"), control.SetJobs("3", 9)]
+            client.sendall(b"".join([control.encode(request) for request in asked]))
             replies = client.makefile("rb")
             answers = [control.decode_reply(replies.readline()) for _ in asked]
+        elsewhere = ask(RunFolder(place.rundir), control.GetState("4"))  # with another runtime folder
+        assert isinstance(elsewhere, control.BatchState)
+        assert (elsewhere.pid, elsewhere.jobs, elsewhere.is_paused) == (batch.pid, 9, True)
+        with monkeypatch.context() as another:
+            another.setattr(os, "geteuid", lambda: 4711)
+            with pytest.raises(BatchControlError, match=r"belongs to user .* you are user 4711"):
+                ask(RunFolder(place.rundir), control.Stop("5"))
         batch.send_signal(signal.SIGKILL)
     assert all(isinstance(answer, control.Changed) and answer.is_changed for answer in answers)
     state = place.state()

@@ -5,85 +5,19 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections import defaultdict
 
 import msgspec
 import pytest
 
-from agent.batch.pool import leases, model_pool, prefix_turns
-from agent.batch.pool.model_pool import ModelPool
+from agent.batch.pool import leases, model_pool
 from agent.batch.throttle import RateWait, Throttle
 from agent.model.access import find_access
 from agent.model.worker_process import ModelWorker, configure_line, program_starter
 from supervisor.process.child import SpawnError
-from supervisor.process.teardown import stop_all
 from tests.support.messages_server import Account, MessagesServer, token_bucket
-from tests.support.obeying_worker import FINAL, REFUSED, START, starter
-from tests.support.patience import PATIENCE_S
+from tests.support.obeying_worker import FINAL, REFUSED, START
+from tests.support.pool_bench import CONFIGURE
 from wire.batch.link import ModelRequest
-
-CONFIGURE = {"type": "configure", "provider": "anthropic", "api_key": "k", "base_url": "http://127.0.0.1:9"}
-
-
-def request_of(run, number=1, say=(START, FINAL), then="", configure=CONFIGURE, model="m", **params):
-    params = {"say": list(say), "then": then, "max_tokens": 100, **params}
-    raw = [msgspec.Raw(json.dumps(value).encode()) for value in (configure, params)]
-    return ModelRequest(f"{run}.{number}", raw[0], model, raw[1])
-
-
-class Batch:
-    """A pool and what its runs are told."""
-
-    def __init__(self, loop, jobs=2, start=None, **more):
-        self.loop = loop
-        self.children = []
-        self.lines = defaultdict(list)
-        self.told = []
-        self.free = []
-        self.lost = []
-        self.on_line = self._on_line
-        self.pool = ModelPool(
-            loop,
-            start or starter(loop, self.children),
-            jobs=jobs,
-            on_line=lambda run, raw: self.on_line(run, raw),  # noqa: PLW0108  tests replace it
-            on_paused=lambda run, reason: self.told.append((run, reason)),
-            on_resumed=lambda run: self.told.append((run, "resumed")),
-            on_free=self.free.append,
-            on_lost=self.lost.append,
-            **more,
-        )
-
-    def _on_line(self, run, raw):
-        self.lines[run].append(json.loads(raw))
-
-    def ask(self, run, *args, **given):
-        self.pool.request(run, request_of(run, *args, **given))
-
-    def until(self, predicate):
-        assert self.loop.run_until(predicate, self.loop.clock() + PATIENCE_S)
-
-    def last(self, run):
-        return self.lines[run][-1]["type"] if self.lines[run] else ""
-
-    def until_final(self, *runs):
-        self.until(lambda: all(self.last(run) in ("final", "error") for run in runs))
-
-    def types(self, run):
-        return [line["type"] for line in self.lines[run]]
-
-
-@pytest.fixture
-def batch(loop):
-    batches = []
-
-    def make(**given):
-        batches.append(Batch(loop, **given))
-        return batches[-1]
-
-    yield make
-    for one in batches:
-        stop_all(loop, one.pool.stoppables(), at_once=True)
 
 
 def test_each_run_gets_the_lines_of_its_own_request(batch):
@@ -371,65 +305,3 @@ def test_real_workers_wait_for_the_limits_of_a_server(batch, loop):
     assert one.pool.rate_limited == account.refused <= 1
     assert any(reason.startswith("rate limit: ") for _, reason in one.told)
     assert sum(one.pool.counters(run).requests for run in "abcdef") == 6 + account.refused
-
-
-PREFIX = {
-    "model": "claude-sonnet-5-5",
-    "system": [{"type": "text", "text": "s" * 3000, "cache_control": {"type": "ephemeral"}}],
-}
-
-
-def test_the_first_request_of_a_prefix_goes_alone_until_its_reply_begins(batch):
-    one = batch(jobs=3)
-    one.ask("a", say=[], then="hang", **PREFIX)
-    one.ask("b", say=[START], then="hang", **PREFIX)
-    one.ask("c", **PREFIX)
-    one.ask("d")
-    one.until_final("d")
-    assert [one.pool.counters(run).requests for run in "abcd"] == [1, 0, 0, 1], "another prefix goes"
-    assert one.told == [], "this is no pause"
-    one.pool.cancel("a")
-    one.until_final("c")
-    assert one.lines["a"] == []
-    assert one.types("b") == ["message_start"], "the next one goes alone, until its reply begins"
-
-
-def test_a_first_request_that_hangs_does_not_hold_the_others_up(batch, monkeypatch):
-    monkeypatch.setattr(prefix_turns, "WAIT_S", 0.5)
-    monkeypatch.setattr(model_pool, "TELL_TURN_AFTER_S", 0.1)
-    one = batch(jobs=3)
-    one.ask("a", say=[], then="hang", **PREFIX)
-    one.ask("b", **PREFIX)
-    one.ask("c", **PREFIX)
-    one.until_final("b", "c")
-    assert one.told == [("b", model_pool.TURN), ("c", model_pool.TURN), ("b", "resumed"), ("c", "resumed")]
-
-
-def test_a_pause_of_the_user_is_told_to_those_that_wait_for_a_prefix(batch):
-    one = batch(jobs=3)
-    one.ask("a", say=[], then="hang", **PREFIX)
-    one.ask("b", **PREFIX)
-    one.pool.pause("paused by the user")
-    assert one.told == [("b", "paused by the user")]
-    one.pool.resume()
-    one.pool.cancel("a")
-    one.until_final("b")
-
-
-@pytest.mark.parametrize("say", [[REFUSED], [{**REFUSED, "kind": "overloaded", "status": 529}]])
-def test_a_first_request_that_is_refused_passes_the_turn_on(batch, say):
-    one = batch(jobs=3)
-    one.ask("a", say=say, **PREFIX)
-    one.ask("b", **PREFIX)
-    one.until(lambda: one.lines["a"] or one.pool.counters("a").rate_limited)
-    one.pool.cancel("a")
-    one.until_final("b")
-
-
-@pytest.mark.parametrize("given", [{"warm_cache": False}, {"jobs": 3}])
-def test_no_request_waits_for_a_prefix_if_that_is_off_or_the_prefix_is_not_cached(batch, given):
-    one = batch(**{"jobs": 3, **given})
-    prefix = PREFIX if "warm_cache" in given else {**PREFIX, "model": "qwen3:8b"}
-    one.ask("a", say=[], then="hang", **prefix)
-    one.ask("b", **prefix)
-    one.until_final("b")

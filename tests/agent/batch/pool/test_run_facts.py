@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from agent.batch.pool.run_facts import NOT_SCORED, Attempt, Ending, EndReason, RunClock, RunFacts, outcome_of
 from wire.batch.link import ModelRequest, RunEnded
-from wire.batch.outcome import SCORED, Score, TaskStatus
+from wire.batch.outcome import SCORED, Score, TaskStatus, Usage
 
 SESSION = b'{"type":"session","id":"s","provider":"anthropic","model":"%s"}'
 USAGE = b'{"type":"usage","input":%d,"output":%d,"cache_read":0,"cache_write":0,"cost_usd":%f}'
@@ -26,6 +26,18 @@ def facts_of(*lines: bytes, model: bytes = PRICED, is_asked: bool = True) -> Run
     for line in (SESSION % model, *lines):
         facts.take(line)
     return facts
+
+
+def test_a_lost_request_that_is_cached_for_an_hour_counts_its_price() -> None:
+    facts = facts_of()
+    facts.lose(Usage(cache_write=1_000_000))
+    assert facts.request is not None
+    mark = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    params = msgspec.json.encode({"max_tokens": 32_000, "system": [{"type": "text", "text": "s", **mark}]})
+    hour = facts_of()
+    hour.request = msgspec.structs.replace(facts.request, params=Raw(params))
+    hour.lose(Usage(cache_write=1_000_000))
+    assert hour.lost.input_usd == pytest.approx(facts.lost.input_usd * 1.6)
 
 
 def test_a_whole_reply_of_which_the_server_counts_nothing_is_of_unknown_cost_by_its_length() -> None:

@@ -182,11 +182,14 @@ def test_repetitions_and_scores(repeated):
     assert make_report(str(repeated.path), None) == 0
     report = page(repeated)
     tiles = dict(zip((text for _, text in report.of("dt")), (text for _, text in report.of("dd")), strict=True))
-    assert tiles["Mean score"] == "0.562"  # of x 1, of y (0.25 + 0) / 2: a fault is in no mean, no value counts as 0
+    assert tiles["Mean score"] == "0.625"  # of x 1, of y 0.25: a fault and a run without a score are in no mean
     tasks, by_task = report.tables("All tasks", "Repeated tasks")
     assert [row[3] for row in tasks if row[0].startswith("x")] == ["1", "1", "1"]
-    # runs, passed, faults, pass rate, mean score
-    assert [row[:6] for row in by_task] == [["y", "3", "0", "1", "0 %", "0.125"], ["x", "3", "3", "0", "100 %", "1"]]
+    # runs, passed, faults, no score, pass rate, mean score
+    assert [row[:7] for row in by_task] == [
+        ["y", "3", "0", "1", "1", "0 %", "0.25"],
+        ["x", "3", "3", "0", "0", "100 %", "1"],
+    ]
     links = [attributes["href"] for attributes, text in report.of("a")]
     assert all((repeated.path / link.replace("%23", "#")).exists() for link in links)
     assert f"zot batch score {repeated.path} --missing" in commands(repeated)

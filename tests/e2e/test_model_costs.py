@@ -1,4 +1,4 @@
-"""`--cache-ttl 1h`: the marks in the request, the cost of the run, and its recording."""
+"""The cost of a run: prompts that are cached for an hour, and the part that extensions have caused."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.support.extension_folder import extension
 from tests.support.messages_server import CachingAnswers, text_reply, tool_reply
 from tests.support.messages_server.prefix_cache import PrefixCache
 from wire.exit_codes import Status
@@ -40,3 +41,28 @@ def test_a_run_asks_for_the_time_and_pays_its_price(zot, server, flags, is_hour)
     assert result.usage.cache_write == written
     replayed = zot.run("--json", "--no-ext", "--replay", cassette, "go").check(Status.OK).result
     assert replayed.usage == result.usage, "the marks are no part of a recording; the counts are"
+
+
+@pytest.mark.parametrize("model", [MODEL, "unpriced"])
+def test_an_extension_pays_for_its_definitions_and_results(zot, server, model):
+    def reply(request, usage):
+        if len(request.body["messages"]) == 1:
+            return tool_reply([("echo", {"text": "word " * 2_000})], output_tokens=7, **usage)
+        return text_reply("done", output_tokens=7, **usage)
+
+    server.otherwise = counted = CachingAnswers(reply, cache=PrefixCache(minimum=0))
+    asked = ["--base-url", server.base_url, "--api-key", "k", "--model", model, "-e", extension(zot.folder, "echo.py")]
+    result = zot.run("--json", "--stats", "s.jsonl", *asked, "go").check(Status.OK).result
+    cost, (first, second) = result.extensions["echo"], (each.use for each in counted.counted)
+    assert 2_500 < cost.model_tokens < first.total + second.total
+    if model == MODEL:
+        assert cost.model_tokens * READ / 1e6 < cost.model_usd < result.usage.cost_usd
+    else:
+        assert cost.model_usd is None
+    stats = [
+        line for line in map(json.loads, (zot.cwd / "s.jsonl").read_text().splitlines()) if line["type"] == "stats"
+    ]
+    assert stats[-1]["extensions"]["echo"]["model_tokens"] == cost.model_tokens
+    assert stats[-1]["extensions"]["echo"]["model_usd"] == cost.model_usd
+    assert zot.run("report", "s.jsonl", "-o", "r.html").status == 0
+    assert f"{cost.model_tokens:,}" in (zot.cwd / "r.html").read_text()
