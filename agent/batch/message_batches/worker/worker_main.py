@@ -8,9 +8,9 @@ its `id`:
 create, retrieve   `batch {batch}`
 list               `batches {batches}`: all that were created since then
 look               `batch`, with `first_id`: the `custom_id` of the first result, null unless it has ended
-results            `result {custom_id,line,reason}` for each result, and `done`. `line` is the `final` or `error` line that
-                   a model worker has for the same reply; null for a request that was not carried out: `reason` is then
-                   canceled or expired
+results            `result {custom_id,line,reason}` for each result, and `done`. `line` is the `final` or `error` line
+                   that a model worker has for the same reply; null for a request that was not carried out: `reason` is
+                   then canceled or expired
 
 and `error` in place of the last one if anything fails. A creation is never made twice here.
 """

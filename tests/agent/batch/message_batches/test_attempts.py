@@ -182,6 +182,7 @@ def test_results_that_break_off_are_fetched_again_and_count_once(
     end = run(place, server, prompts(8))
     assert end.statuses == {"ok": 8}
     assert api.calls["results"] == 2
+    assert any("message batch msgbatch_0001: " in line and "tried again" in line for line in place.said)
     assert all(len(found) == 1 for found in place.ends(final=False).values())
     assert end.cost_usd == pytest.approx(8 * (IN_USD + OUT_USD) / 2, abs=1e-5)
 
