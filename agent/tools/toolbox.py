@@ -273,7 +273,7 @@ class Toolbox:
             ended(ToolResult(call.id, (Text(text),), is_error, failure))
 
         if self._confinement is not None:
-            from agent.tools.shell.confined import ConfinedCommand  # most runs are not confined
+            from agent.tools.shell.confined_command import ConfinedCommand  # most runs are not confined
 
             return ConfinedCommand(
                 self._loop, request, self._confinement, cwd=self._cwd, on_progress=progressed, done=done,

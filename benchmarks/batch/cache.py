@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.model import catalogue
@@ -95,7 +96,7 @@ def cached_batch(place: Place, tasks: int, *flags: str, in_tools: bool = False) 
     answers = CachingAnswers(_reply)
     rundir = place.rundir()
     with MessagesServer() as server:
-        server.otherwise = answers
+        server.otherwise = lambda request: _delayed(answers(request))
         live = ["--provider", "anthropic", "--api-key", "k", "--base-url", server.base_url, "--model", MODEL]
         more = ["--workspace", "copy", *live, *flags]
         began = time.monotonic()
@@ -154,8 +155,18 @@ def _stable_tokens(place: Place, flags: Sequence[str]) -> int:
     return positions({**asked.body, "system": asked.body["system"][:1], "messages": []})[-1].tokens
 
 
+def _delayed(reply: Reply) -> Reply:
+    """The reply with a first byte that takes its time, on the thread of its connection."""
+
+    def begin() -> None:
+        time.sleep(FIRST_BYTE_S)
+        if reply.on_begin is not None:
+            reply.on_begin()
+
+    return replace(reply, on_begin=begin)
+
+
 def _reply(request: Received, usage: dict[str, int]) -> Reply:
-    time.sleep(FIRST_BYTE_S)
     given: dict[str, Any] = {**usage, "output_tokens": OUTPUT_TOKENS}
     if len(request.body["messages"]) < 2 * TURNS - 1:
         return tool_reply([("read", {"path": "notes.txt"})], text=WORDS, **given)

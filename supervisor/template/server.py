@@ -34,6 +34,7 @@ from supervisor.template.protocol import (
     receive,
     send,
 )
+from supervisor.template.shared_pages import fill_holes, use_huge_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -76,7 +77,9 @@ def serve(
     sys.stdout.flush()
     sys.stderr.flush()
     gc.collect()
+    fill_holes()
     gc.freeze()
+    use_huge_pages()
     _Server(sock, entries, grace_s, detached).run()
 
 

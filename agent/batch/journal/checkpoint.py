@@ -41,8 +41,6 @@ class Header(msgspec.Struct, frozen=True):
     """Bytes of the journal that the state has."""
     crc: int
     """CRC-32 of these bytes."""
-    lines: int
-    """Their lines."""
     state_crc: int
     """CRC-32 of what follows this line."""
 
@@ -56,17 +54,19 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 class Prefix:
-    """The first `size` bytes of a file, and their CRC-32."""
+    """The first `size` bytes of a file: their CRC-32, and their lines."""
 
     def __init__(self) -> None:
         self.size = 0
         self.crc = 0
+        self.lines = 0
 
     def grow(self, fd: int, size: int) -> bool:
         """Reads at most `CHUNK` bytes more. Returns False once there are `size` of them, or all that the file has."""
         if self.size >= size or not (chunk := os.pread(fd, min(CHUNK, size - self.size), self.size)):
             return False
         self.crc = zlib.crc32(chunk, self.crc)
+        self.lines += chunk.count(b"\n")
         self.size += len(chunk)
         return True
 
@@ -103,15 +103,15 @@ def read_checkpoint(journal: Path, fd: int) -> Checkpoint | None:
     if (prefix.size, prefix.crc) != (header.size, header.crc):
         return None
     try:
-        return Checkpoint(_state.decode(rest), header.size, header.lines)
+        return Checkpoint(_state.decode(rest), prefix.size, prefix.lines)
     except UNREADABLE:
         return None
 
 
-def write_checkpoint(journal: Path, state: BatchState, prefix: Prefix, lines: int) -> None:
-    """Writes the checkpoint after the bytes of `prefix`, which have so many lines. Raises `OSError`."""
+def write_checkpoint(journal: Path, state: BatchState, prefix: Prefix) -> None:
+    """Writes the checkpoint after the bytes of `prefix`. Raises `OSError`."""
     kept = msgspec.msgpack.encode(state)
-    header = Header(v=VERSION, shape=SHAPE, size=prefix.size, crc=prefix.crc, lines=lines, state_crc=zlib.crc32(kept))
+    header = Header(v=VERSION, shape=SHAPE, size=prefix.size, crc=prefix.crc, state_crc=zlib.crc32(kept))
     with replacement(checkpoint_file(journal), is_durable=False) as file:  # one that a crash damages does not count
         file.write(msgspec.json.encode(header) + b"\n")
         file.write(kept)

@@ -227,7 +227,7 @@ class Journal:
             yield
         if self.life is JournalState.OPEN and self._prefix.size == self._size:
             with suppress(OSError):
-                write_checkpoint(self.path, self.state, self._prefix, lines=self._seq - len(self._waiting))
+                write_checkpoint(self.path, self.state, self._prefix)
 
     # --- disk ---------------------------------------------------------------------------------------------
 

@@ -190,6 +190,12 @@ class TaskRun:
         self._raise_if_ended()
         return failure("--in", end) if end.exit_status else ""
 
+    def _prefix_fault_after(self, end: CommandEnd | None, folder: str) -> str:
+        """Why a command that ended in this way was not started by the prefix; "" if it was. Raises `EarlyError`."""
+        if self._confinement is None or end is None or end.exit_status not in NOT_STARTED:
+            return ""
+        return self._prefix_fault(folder)
+
     def _make_workspace(self, folder: str) -> str:
         from agent.batch.workspace.copy import WorkspaceError, make_workspace, workspace_environment
 
@@ -288,8 +294,7 @@ class TaskRun:
         self._check = self._command(command, cwd, confinement=self._confinement)
         try:
             self._raise_if_ended()
-            may_be_prefix = self._confinement is not None and self._check.exit_status in NOT_STARTED
-            if may_be_prefix and (reason := self._prefix_fault(cwd)):
+            if reason := self._prefix_fault_after(self._check, cwd):
                 return End(TaskStatus.ERROR, reason)
         except EarlyError as early:
             return early.end
@@ -311,7 +316,11 @@ class TaskRun:
         if self._is_interrupted():
             words = self._link.interruption.reason if self._link.interruption is not None else self._end_words()
             return End(TaskStatus.INTERRUPTED, words)
-        self._score = score
+        try:
+            reason = self._prefix_fault_after(score.command, cwd)
+        except EarlyError as early:
+            return early.end
+        self._score = replace(score, value=None, values={}, reason=reason) if reason else score
         return end
 
     # --- commands -------------------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ def _definitions(stats: ExtensionStats) -> list[str]:
 def _model_use(stats: ExtensionStats) -> list[str]:
     if stats.model_tokens is None:
         return []
-    tokens = counted(stats.model_tokens, "token")
+    tokens = number_format.plural(stats.model_tokens, "token")
     return [f"model       {tokens} of its definitions and results, {number_format.dollars(stats.model_usd)}"]
 
 

@@ -205,3 +205,22 @@ def test_bubblewrap(batch: BatchCommand) -> None:
     patch = (batch.rundir / "diffs/a.diff").read_text()
     assert "+made" in patch
     assert "the secret" not in patch
+
+
+def test_a_score_runs_inside_and_has_no_value_where_the_prefix_fails(batch: BatchCommand) -> None:
+    batch.tasks({
+        "in": {"prompt": "bash true", "score": "test $IN = side && echo 0.5"},
+        "down": {"prompt": "bash touch $PWD.down", "score": "echo 1"},
+    })  # fmt: skip
+    batch.run("--workspace", "worktree", "--in", script_prefix(batch.zot.folder))
+    scores = {name: one["score"] for name, one in batch.results().items()}
+    assert scores["in"]["value"] == 0.5
+    assert (scores["down"]["value"], scores["down"]["reason"]) == (
+        None,
+        "--in: exit 125: container: the daemon is down",
+    )
+    for down in (batch.rundir / "workspaces").glob("*.down"):
+        down.unlink()
+    again = batch.zot.run("batch", "score", "runs", "--with", "test $IN = side && echo 0.25")
+    assert again.status == 0, again.stderr
+    assert "0.25" in batch.zot.run("batch", "results", "runs").stdout.decode()

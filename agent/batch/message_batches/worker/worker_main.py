@@ -45,7 +45,6 @@ Line = dict[str, Any]
 PATH = "/v1/messages/batches"
 PAGE = 100
 """Message batches in one answer to a list."""
-LINES_AT_ONCE = 64
 RESULT_BYTES = 32 * 1024 * 1024
 """Maximum of one result."""
 
@@ -60,47 +59,44 @@ class BatchesWorker(Worker):
             self._send(self._error(request_id, failure))
 
     def _answer(self, request_id: str, client: anthropic.Anthropic, params: Line) -> None:
-        waiting: list[Line] = []  # the host syncs its disk for what it reads at once
-        try:
-            for line in _lines(client, params):
+        for lines in _lines(client, params):
+            for line in lines:
+                line["id"] = request_id
                 if (answer := line.get("line")) is not None and answer["type"] == "error":
                     answer["message"] = self._presentable(answer["message"])
-                waiting.append({**line, "id": request_id})
-                if len(waiting) >= LINES_AT_ONCE:
-                    self._send(*waiting)
-                    waiting.clear()
-        finally:
-            self._send(*waiting)
+            self._send(*lines)  # at once: the host syncs its disk for what it reads
 
 
-def _lines(client: anthropic.Anthropic, params: Line) -> Iterator[Line]:
+def _lines(client: anthropic.Anthropic, params: Line) -> Iterator[list[Line]]:
+    """The lines of the answer, as many together as have come together."""
     batches = client.messages.batches
     match params["do"]:
         case "create":
-            yield _line(_create(client, params["path"], params["bytes"]))
+            yield [_line(_create(client, params["path"], params["bytes"]))]
         case "retrieve":
-            yield _line(batches.retrieve(params["batch"]))
+            yield [_line(batches.retrieve(params["batch"]))]
         case "cancel":
-            yield _line(batches.cancel(params["batch"]))
+            yield [_line(batches.cancel(params["batch"]))]
         case "list":
             newest_first = batches.list(limit=PAGE)  # it asks for further pages
             found = takewhile(lambda batch: batch.created_at.timestamp() >= params["since"], newest_first)
-            yield {"type": "batches", "batches": [_description(batch) for batch in found]}
+            yield [{"type": "batches", "batches": [_description(batch) for batch in found]}]
         case "look":
             batch = batches.retrieve(params["batch"])
-            first = next(_results(client, batch.id), None) if batch.results_url else None
-            yield {**_line(batch), "first_id": first and first.get("custom_id")}
+            results = chain.from_iterable(_results(client, batch.id)) if batch.results_url else iter(())
+            first = next(results, None)
+            yield [{**_line(batch), "first_id": first and first["custom_id"]}]
         case "results":
-            for result in _results(client, params["batch"]):
-                yield _result(result)
-            yield {"type": "done"}
+            for some in _results(client, params["batch"]):
+                yield [_result(result) for result in some]
+            yield [{"type": "done"}]
 
 
 def _create(client: anthropic.Anthropic, path: str, size: int) -> MessageBatch:
     """Sends the requests in this file, of `size` bytes, without reading them into memory."""
     from anthropic.types.messages import MessageBatch
 
-    with open(path, "rb") as file:
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
         count = sum(1 for _ in file)
         length = len(HEAD) + size - count + max(0, count - 1) * len(BETWEEN) + len(TAIL)
         file.seek(0)
@@ -131,8 +127,9 @@ def _description(batch: MessageBatch) -> Line:
     }
 
 
-def _results(client: anthropic.Anthropic, batch: str) -> Iterator[Line]:
-    """The results, from the configured address: the credential goes there only, whatever `results_url` says."""
+def _results(client: anthropic.Anthropic, batch: str) -> Iterator[list[Line]]:
+    """The results, as many together as have come together. They come from the configured address: the credential goes
+    there only, whatever `results_url` says."""
     from anthropic._decoders.jsonl import JSONLDecoder
 
     decoder = client.get(
@@ -145,7 +142,7 @@ def _results(client: anthropic.Anthropic, batch: str) -> Iterator[Line]:
     try:
         splitter = LineSplitter(RESULT_BYTES)
         for chunk in chain(response.iter_bytes(), (b"\n",)):
-            yield from (_parsed(line) for line in splitter.feed(chunk) if line)
+            yield [_parsed(line) for line in splitter.feed(chunk) if line]
     finally:
         response.close()
 

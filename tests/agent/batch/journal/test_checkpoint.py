@@ -16,14 +16,30 @@ from agent.batch.journal.reader import read_journal
 from agent.batch.journal.writer import JOURNAL
 from supervisor.loop.steps import run_in_steps
 from tests.support.batch_journal import open_journal, outcome, write_lines
-from wire.batch.journal_lines import Closed, Finished, Opened, Paused, Reopened, Started, encode_line
-from wire.batch.outcome import Lost, TaskStatus
+from wire.batch.journal_lines import (
+    BatchCreated,
+    BatchPlanned,
+    Changed,
+    Closed,
+    Finished,
+    Opened,
+    Paused,
+    PlannedRequest,
+    Reopened,
+    Scored,
+    Started,
+    encode_line,
+)
+from wire.batch.outcome import Lost, Score, TaskStatus
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def lines(count=12):
+COUNT = 30
+
+
+def lines(count=COUNT):
     """Lines of all kinds, of three tasks."""
     made = []
     for seq in range(1, count + 1):
@@ -36,6 +52,10 @@ def lines(count=12):
             Paused(seq=seq, t=4.0, task=task, attempt=attempt, reason="429"),
             Reopened(seq=seq, t=5.0, task=task),
             Closed(seq=seq, t=6.0, reason="done"),
+            Scored(seq=seq, t=7.0, task=task, attempt=attempt, score=Score(value=0.5)),
+            Changed(seq=seq, t=8.0, what="requeue" if seq % 2 else "pause", task=task, before=1.0),
+            BatchPlanned(seq=seq, t=9.0, nonce=task, requests=(PlannedRequest(task, attempt), PlannedRequest("d", 1))),
+            BatchCreated(seq=seq, t=9.5, nonce=task, id="msgbatch_1", expires=99.0),
         ]
         made.append(kinds[seq % len(kinds)])
     return made
@@ -50,7 +70,7 @@ def keep(path: Path, text: bytes) -> None:
     with open(path, "rb") as file:
         while prefix.grow(file.fileno(), contents.end):
             pass
-    write_checkpoint(path, contents.state, prefix, contents.lines)
+    write_checkpoint(path, contents.state, prefix)
 
 
 def said(path: Path):
@@ -68,8 +88,8 @@ def journal(tmp_path_factory):
 
 
 @given(
-    kept=st.integers(1, 12),
-    end=st.integers(1, 12),
+    kept=st.integers(1, COUNT),
+    end=st.integers(1, COUNT),
     change=st.none() | st.tuples(st.integers(0, 5000), st.integers(0, 255)),
     cut=st.integers(0, 60),
 )
@@ -89,7 +109,7 @@ def test_the_lines_of_a_checkpoint_are_not_decoded_again(tmp_path, monkeypatch):
     path = tmp_path / JOURNAL
     text = b"".join(encode_line(line) for line in lines())
     keep(path, text)
-    path.write_bytes(text + encode_line(Started(seq=13, t=7.0, task="new", attempt=1)))
+    path.write_bytes(text + encode_line(Started(seq=COUNT + 1, t=7.0, task="new", attempt=1)))
     taken = []
     real = checkpoint.BatchState.take
     monkeypatch.setattr(checkpoint.BatchState, "take", lambda *given: (taken.append(given[1]), real(*given)))
@@ -116,6 +136,19 @@ def test_a_checkpoint_that_was_cut_or_changed_does_not_count(tmp_path, end):
     for broken in (text[:end], text[:end] + b"\xff" + text[end:][1:], b"[]\n" + text):
         checkpoint_file(path).write_bytes(broken)
         assert said(path) == before
+
+
+@given(at=st.integers(0, 5000), byte=st.integers(0, 255))
+def test_a_checkpoint_with_a_changed_byte_changes_nothing(journal, at, byte):
+    text = b"".join(encode_line(line) for line in lines())
+    keep(journal, text)
+    found = bytearray(checkpoint_file(journal).read_bytes())
+    found[at % len(found)] = byte
+    checkpoint_file(journal).write_bytes(found)
+    journal.write_bytes(text + encode_line(Started(seq=COUNT + 1, t=7.0, task="new", attempt=1)))
+    before = said(journal)
+    checkpoint_file(journal).unlink()
+    assert before == said(journal)
 
 
 def test_a_checkpoint_of_other_fields_does_not_count(tmp_path, monkeypatch):

@@ -84,6 +84,7 @@ def killed(place: BatchPlace, server: MessagesServer, warm_worker: Path) -> Kill
     return Killed(place, server, warm_worker)
 
 
+@pytest.mark.slow
 def test_after_the_plan_before_the_provider_has_done_anything(killed: Killed) -> None:
     killed.api.faults["create"] = deque([Reply((Hold(),))])
     killed.kill_when(lambda: killed.api.calls["create"] > 0)
@@ -100,12 +101,14 @@ def test_between_the_creation_and_its_note(killed: Killed) -> None:
     assert killed.api.calls["create"] == 1
 
 
+@pytest.mark.slow
 def test_while_the_message_batch_is_awaited(killed: Killed) -> None:
     killed.api.looks = 1e9
     killed.kill_when(lambda: killed.api.calls["retrieve"] > 1)
     killed.go_on()
 
 
+@pytest.mark.slow
 def test_before_the_first_result(killed: Killed) -> None:
     killed.api.held.add("results")
     killed.kill_when(lambda: killed.api.calls["results"] > 0)

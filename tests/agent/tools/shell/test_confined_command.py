@@ -6,7 +6,7 @@ import pytest
 
 from agent.confinement import Confinement
 from agent.tools.bash import BashCall
-from agent.tools.shell.confined import ConfinedCommand
+from agent.tools.shell.confined_command import ConfinedCommand
 from supervisor.process.teardown import stop_all
 from tests.support.patience import soon
 from tests.support.prefixes import script_prefix
