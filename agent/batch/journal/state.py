@@ -94,6 +94,8 @@ class BatchState(msgspec.Struct):
     """How the last start ended; None if it was killed, or has not ended yet."""
     changes: dict[str, Changed] = {}
     """The last change of each kind since the last start, in their order."""
+    requeued: set[str] = set()
+    """The done tasks that were requeued while the batch ran, and have not started since."""
     input: int = 0
     output: int = 0
     cache_read: int = 0
@@ -182,6 +184,8 @@ class BatchState(msgspec.Struct):
             self.changes.pop("pause" if line.what == "resume" else line.what, None)
             if line.what != "resume":
                 self.changes[line.what] = line
+            if line.what == "requeue" and self.history(line.task).status is not None:
+                self.requeued.add(line.task)
 
     def _of(self, task: str) -> TaskHistory:
         history = self.tasks.get(task)
@@ -195,6 +199,8 @@ class BatchState(msgspec.Struct):
             history.attempts = line.attempt
         if self._is_late(history, line.attempt):
             return
+        if self.requeued:
+            self.requeued.discard(line.task)
         history.running = line.attempt
         history.digest = line.digest
 

@@ -31,7 +31,7 @@ class Backlog(msgspec.Struct, frozen=True):
     """The tasks of earlier starts, by id; None if they are exactly those of this start."""
     comparison: Comparison
     redo: set[str]
-    """Of the done tasks, the ones that are run again."""
+    """Of the done tasks, the ones that are run again; those that were requeued in an earlier start are among them."""
     left: list[Task]
     """The tasks to run, in their order; those included whose results are awaited from message batches."""
 
@@ -57,7 +57,7 @@ def find_backlog(
     if known is not None:
         _check_repetitions(folder, known, tasks)
     found = Comparison(tasks, state, digests, at_once=at_once or CHANGED in request.redo)
-    redo = tasks_to_redo(request.redo, found.done, found.changed, tasks)
+    redo = tasks_to_redo(request.redo, found.done, found.changed, tasks) | (state.requeued & found.done.keys())
     left = [task for task in tasks if task.id in found.rest or task.id in redo]
     return Backlog(known, found, redo, left)
 

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 TRIES = 4
 """Attempts of git to make a worktree: another program of the user's may make one at the same time."""
-_NUMBER = re.compile(r"\d+$")
+_SIGN = re.compile(r"[^A-Za-z0-9]")
+"""git replaces some of them in the name of a record."""
 
 
 def make_worktree(cwd: str, base: WorktreeBase, folder: Path, name: str) -> TaskWorkspace:
@@ -132,7 +133,11 @@ def clear_worktrees(folder: Path, bases: Iterable[WorktreeBase]) -> str:
             troubles.append(remove_workspace(rundir, at.name))
             return True
         # git was killed before it wrote where the worktree is, in this batch or another one, which tries again
-        return any((rundir / "runs" / name).is_dir() for name in (record.name, _NUMBER.sub("", record.name)))
+        meant = _named_after(record.name, rundir / "runs")
+        for name in meant:
+            with suppress(OSError):
+                (workspaces / name).rmdir()
+        return bool(meant)
 
     troubles += [_forget(base.common, is_own) for base in bases]
     return "; ".join(filter(None, troubles))
@@ -183,6 +188,16 @@ def _forget(common: str, is_meant: Callable[[Path | None, Path], bool]) -> str:
     with suppress(OSError):  # others are in use
         records.rmdir()
     return "; ".join(filter(None, troubles))
+
+
+def _named_after(record: str, runs: Path) -> list[str]:
+    """The folders in `runs` after which git may have named the record. It appends a number if the name is taken."""
+    digits = len(record) - len(record.rstrip("0123456789"))
+    names = {_SIGN.sub("-", record[: len(record) - cut]) for cut in range(digits + 1)}
+    try:
+        return [name for name in os.listdir(runs) if _SIGN.sub("-", name) in names]
+    except OSError:
+        return []
 
 
 def _place_of(record: Path) -> Path | None:

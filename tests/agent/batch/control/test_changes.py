@@ -101,6 +101,23 @@ def test_a_failed_task_that_is_requeued_counts_no_longer_as_a_failure(place: Bat
     assert place.state().history("a").attempt == 2
 
 
+def test_a_task_that_is_requeued_runs_at_the_next_start_if_this_one_ends_before(place: BatchPlace) -> None:
+    def again(batch: Batch) -> None:
+        def act() -> None:
+            change(batch, control.Pause("1"))
+            change(batch, control.Requeue("2", "a"))
+            change(batch, control.Stop("3"))
+
+        when(batch, lambda: bool(place.ends().get("a")), act)
+
+    place.run(tasks("ok", "hang"), jobs=2, do=again)
+    assert place.state().history("a").attempt == 1
+    place.run(tasks("ok", "ok"))
+    assert place.state().history("a").attempt == 2
+    place.run(tasks("ok", "ok"))
+    assert place.state().history("a").attempts == 2
+
+
 def test_two_requests_for_one_task_in_one_pass_run_it_once(place: BatchPlace) -> None:
     answers: list[control.Reply] = []
 

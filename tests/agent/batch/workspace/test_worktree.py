@@ -270,10 +270,13 @@ def test_what_a_kill_leaves_is_cleared(repository, base, rundir):
 
 
 def test_a_record_without_a_place_is_cleared(repository, base, rundir):
-    (rundir / "runs/a").mkdir(parents=True)
+    for run in ("t5", "fix_1~dce0018eefc9dfaf"):
+        (rundir / "runs" / run).mkdir(parents=True)
     with unchanged(repository):
-        for name in ("a", "a7"):
+        for name in ("t5", "t57", "fix_1-dce0018eefc9dfaf", "fix_1-dce0018eefc9dfaf12"):
             record = repository / ".git/worktrees" / name
             record.mkdir(parents=True)
             (record / "locked").write_text("initializing")
+        (rundir / "workspaces/t5").mkdir(parents=True)
         assert clear_worktrees(rundir, [base]) == ""
+    assert not [*(rundir / "workspaces").iterdir()]
