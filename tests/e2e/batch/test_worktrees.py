@@ -62,7 +62,6 @@ def test_a_resumed_batch_begins_at_the_same_commit(batch: BatchCommand) -> None:
         wait_until(lambda: batch.attempts("a") and (batch.rundir / "workspaces/b/sub").is_dir())
         running.signal(signal.SIGKILL)
         running.finish()
-    assert "workspaces/b" in git(project, "worktree", "list")
     git(project, "commit", "-q", "--allow-empty", "-m", "later")
     batch.tasks({"b": "bash git rev-parse HEAD > log", "c": "bash git rev-parse HEAD > log"})
     assert batch.run("--workspace", "worktree").status == 0
