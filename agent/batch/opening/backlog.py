@@ -79,8 +79,15 @@ def _known_tasks(folder: RunFolder) -> dict[str, Task]:
 
 
 def _check_repetitions(folder: RunFolder, known: Mapping[str, Task], tasks: Iterable[Task]) -> None:
-    """Raises `FolderError` if an id of `--repeat` is that of another task in the folder: its result would count."""
+    """Raises `FolderError` if an id of `--repeat` is that of another task in the folder, or `--repeat` was left out for
+    a task that is repeated there: its result would count."""
+    repeated = {base_id(task.id, task.repeat) for task in known.values() if task.repeat}
     for task in tasks:
+        if task.repeat is None and task.id in repeated and task.id not in known:
+            raise FolderError(
+                f"{folder.tasks_file}: repeats task {task.id!r}, and this start runs it once: give --repeat N, or name"
+                " a new folder with -o"
+            )
         if task.id in known and known[task.id].repeat != task.repeat:
             number = task.repeat or known[task.id].repeat
             raise FolderError(
