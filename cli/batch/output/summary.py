@@ -62,7 +62,9 @@ def change_text(change: BatchChanged | Changed) -> str:
     if change.what == "jobs":
         return f"jobs {count_text(int(before or 0))} → {count_text(int(value))}"
     if change.what == "budget":
-        return f"budget {'none' if before is None else dollars(before)} → {dollars(value)}"
+        from agent.batch.control.decision import budget_words
+
+        return budget_words(before, value)
     if change.what == "requeue":
         aborted = " (its run was aborted)" if change.now else ""
         return f"task {one_line(valid_text(change.task), 200)} requeued{aborted}"

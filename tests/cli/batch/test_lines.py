@@ -150,8 +150,8 @@ def test_many_reasons_are_counted_and_not_listed():
     ("change", "line"),
     [
         ({"what": "jobs", "value": 8.0, "before": 4.0}, "jobs 4 → 8 by zot batch ctl"),
-        ({"what": "budget", "value": 40.0}, "budget none → $40 by zot batch ctl"),
-        ({"what": "budget", "value": 40.0, "before": 12.5}, "budget $12.5 → $40 by zot batch ctl"),
+        ({"what": "budget", "value": 40.0}, "budget none → $40.00 by zot batch ctl"),
+        ({"what": "budget", "value": 40.0, "before": 12.5}, "budget $12.50 → $40.00 by zot batch ctl"),
         ({"what": "pause", "by": "key"}, "paused by the key p"),
         ({"what": "pause", "now": True}, "paused, running ones aborted by zot batch ctl"),
         ({"what": "requeue", "task": "a\x1b[2J"}, "task a requeued by zot batch ctl"),
