@@ -213,7 +213,8 @@ def next_commands(
     if has_estimates:
         rows.append((f"zot batch results {where} --by task", "pass@k and scores, a row for each task"))
     if example:
-        task = shlex.quote(one_line(valid_text(example), 200))
+        dashes = "-- " if example.startswith("-") else ""
+        task = dashes + shlex.quote(one_line(valid_text(example), 200))
         rows.append((f"zot batch logs {where} {task}", "one run: its messages, tools and answer"))
     if statuses.get(NOT_RUN, 0):
         rows.append((f"zot batch retry {where} --status not_run{more}", "run the tasks that were not run"))

@@ -87,6 +87,12 @@ def test_the_summary_of_a_batch_that_is_well():
     ]
 
 
+def test_an_id_that_looks_like_a_flag_goes_after_dashes():
+    assert any(
+        line.startswith("zot batch logs runs -- -x  ") for line in summary(batch_end(), "runs", failures(outcome("-x")))
+    )
+
+
 def test_the_summary_groups_failures_by_reason():
     failed = failures(
         *(outcome(f"a-{number}", FAILED, reason="exit 1: 2 tests failed") for number in range(5)),
