@@ -68,6 +68,8 @@ def test_repetitions_are_run_in_their_environment_and_scored(batch: Replayed) ->
     assert batch.finals()["b#2"] == 3
     own = batch.zot.run("batch", "runs/tasks.jsonl", "-o", "runs", *batch._model, "--no-ext", *flags)
     assert (own.status, sum(batch.finals().values())) == (10, 10), "its own file needs no --repeat"
+    once = batch.run(*flags)
+    assert (once.status, sum(batch.finals().values())) == (1, 10), "--repeat was left out"
     again = batch.zot.run("batch", "runs/tasks.jsonl", "-o", "runs", *batch._model, "--repeat", "2")
     assert "'fix#1' is a repetition already; leave --repeat out" in again.stderr
     logs = batch.zot.run("batch", "logs", "runs", "fix#2")
