@@ -102,6 +102,15 @@ def test_a_creation_whose_answer_is_lost_is_found_in_the_list_and_not_repeated(
     assert api.calls["list"] >= 1
 
 
+def test_a_clock_that_is_hours_ahead_sends_nothing_twice(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches
+) -> None:
+    api.clock = lambda: time.time() - 14 * 3600
+    api.lost["create"] = 1
+    end = run(place, server, prompts(2))
+    assert (end.statuses, api.calls["create"], len(api.stored)) == ({"ok": 2}, 1, 1)
+
+
 def test_a_creation_that_never_arrived_is_made_again_once_the_list_shows_nothing(
     place: BatchPlace, server: MessagesServer, api: MessageBatches
 ) -> None:
