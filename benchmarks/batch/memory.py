@@ -27,7 +27,7 @@ DELAY_S, QUICK_DELAY_S = 2.0, 0.2
 """Before an answer: long, so that all requests are open at the same time and the batch sends more and more."""
 ROUNDS = 2
 MIB = 2**20
-MOST = 0.2
+MOST = 0.25
 """Of the memory of a cold run."""
 
 

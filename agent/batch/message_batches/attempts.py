@@ -29,7 +29,6 @@ from agent.batch.message_batches.results import Result, Results, gone, missing, 
 from agent.batch.message_batches.words import sent_words
 from agent.batch.message_batches.write_up import NoReply
 from agent.batch.pool.run_facts import RunFacts
-from agent.batch.request import MessageBatchView
 from agent.batch.tally import spent_in
 from agent.request_checks import UsageError
 from wire.batch import records
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from agent.batch.journal.sent_batches import SentBatch
     from agent.batch.journal.writer import Journal
     from agent.batch.message_batches.provider_calls import Answer
-    from agent.batch.request import BatchRequest
+    from agent.batch.request import BatchRequest, MessageBatchView
     from supervisor.loop.loop import Loop, Timer
     from supervisor.process.teardown import Stoppable
     from wire.batch.outcome import Outcome
@@ -123,12 +122,7 @@ class MessageBatchAttempts(Attempts):
         return [facts]
 
     def sent(self) -> tuple[MessageBatchView, ...]:
-        return tuple(
-            MessageBatchView(flight.batch.id, flight.batch.phase.value, len(flight.left), flight.batch.expires,
-                             flight.batch.trouble)
-            for flight in self._flights.values()
-            if flight.batch is not None
-        )  # fmt: skip
+        return tuple(flight.view(flight.batch) for flight in self._flights.values() if flight.batch is not None)
 
     @property
     def has_room(self) -> bool:
@@ -270,6 +264,8 @@ class MessageBatchAttempts(Attempts):
             self._log.info("message batch", nonce=batch.nonce, id=batch.id, phase=batch.phase.value)
         if batch.trouble and batch.trouble != before.trouble:
             self._log.warning("message batch", nonce=batch.nonce, id=batch.id, message=batch.trouble)
+            if not (before.trouble or batch.is_over):
+                self._advise(f"message batch {batch.id or 'not created yet'}: {batch.trouble}; tried again")
         if batch.phase is Phase.FETCHED:
             self._settle(flight, partial(missing, flight))
         elif batch.phase is Phase.LOST:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent.batch.request import MessageBatchView
 from wire.batch.outcome import Lost
 
 if TYPE_CHECKING:
@@ -49,6 +50,9 @@ class Flight:
             max(0.0, round(self._output, 6)),
             self.lost.max_tokens + sign * one.max_tokens,
         )
+
+    def view(self, batch: MessageBatch) -> MessageBatchView:
+        return MessageBatchView(batch.id, batch.phase.value, len(self.left), batch.expires, batch.trouble)
 
     def close(self, *, remove: bool = False) -> None:
         if self.file is not None:

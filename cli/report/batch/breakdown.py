@@ -88,7 +88,7 @@ def by_repeated_task(batch: BatchFigures, links: Links) -> str:
 def _estimates(batch: BatchFigures) -> str:
     found = evaluate(batch.tasks)
     told = [(f"pass@{k}", found.pass_at(k), percent_of_one) for k in found.ks()]
-    if found.has_scores:
+    if found.has_partial_scores:
         told.append(("mean score", found.score(), short))
     return (
         "; ".join(

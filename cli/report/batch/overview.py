@@ -154,7 +154,7 @@ def _work_text(batch: BatchFigures) -> str:
     attempts = sum(len(task.attempts) for task in batch.tasks)
     pace = f"{short(60 * attempts / worked)} runs a minute" if worked else ""
     paused_s = sum(pauses.seconds for pauses in batch.workload.pauses())
-    return f"{pace}; runs waited {elapsed(paused_s)} for rate limits" if paused_s else pace
+    return f"{pace}; runs waited {elapsed(paused_s)}" if paused_s else pace
 
 
 def _score_tile(batch: BatchFigures) -> Tile | None:
@@ -246,7 +246,7 @@ def next_steps(batch: BatchFigures, folder: str) -> list[Step]:
 def _waiting(batch: BatchFigures, folder: str) -> list[Step]:
     """The step for runs that have waited for rate limits for much of their time; empty otherwise."""
     runs_s = sum(one.duration_s for task in batch.tasks for one in task.attempts)
-    paused_s = sum(pauses.seconds for pauses in batch.workload.pauses())
+    paused_s = sum(pauses.seconds for pauses in batch.workload.pauses() if pauses.is_rate_limit)
     if not runs_s or paused_s <= WAITING_MATTERS * runs_s:
         return []
     why = f"runs waited {percent_text(100 * paused_s / runs_s)} of their time for rate limits: more would only wait"

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 REASONS_KEPT = 100
 REASON_CHARACTERS = 300
+RATE_LIMIT = "rate limit: "
+"""The beginning of the reasons that come from the throttle."""
 
 
 class WorkloadColumn(NamedTuple):
@@ -36,6 +38,11 @@ class Pauses(NamedTuple):
     times: int
     seconds: float
     """Seconds of all runs together."""
+
+    @property
+    def is_rate_limit(self) -> bool:
+        """Whether the runs waited for the provider; otherwise for the user, or for another request of their prefix."""
+        return self.reason.startswith(RATE_LIMIT)
 
 
 class Workload:

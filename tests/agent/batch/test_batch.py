@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.batch.opening import comparison
 from agent.batch.opening.backlog import RedoError
 from agent.batch.request import RunState
 from agent.batch.schedule import Halt, after_signal
@@ -202,6 +203,17 @@ def test_redo_and_changed_inputs(place: BatchPlace) -> None:
     assert place.ends()["a"][0].attempt == 2
     with pytest.raises(RedoError, match=r"--redo.*'c'"):
         place.run(tasks("ok now", "ok"), redo=("c",))
+
+
+def test_changes_of_many_tasks_are_told_while_runs_are_under_way(
+    place: BatchPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparison, "AT_ONCE", 0)
+    place.run(tasks("ok", "ok"))
+    end = place.run(tasks("ok now", "ok", "ok"))
+    assert end.statuses == {"ok": 3}
+    assert [line for line in place.said if "task 'a' changed since the result was made" in line]
+    assert list(place.ends()) == ["c"]
 
 
 def test_events_that_cannot_be_kept_stop_the_batch(place: BatchPlace) -> None:

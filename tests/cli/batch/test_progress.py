@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from agent.batch.request import RunState
+from agent.batch.request import MessageBatchView, RunState
 from cli.batch.output.progress import bar, failures, progress
 from tests.cli.batch.views import run, view
 from wire.batch.outcome import Usage
@@ -122,3 +122,15 @@ def test_no_line_is_wider_than_the_terminal_or_controls_it(shown, width, height)
         assert cell_len(line) <= width
         assert "\x1b" not in line
         assert "\n" not in line
+
+
+def test_message_batches_are_shown_in_place_of_runs():
+    sent = MessageBatchView("msgbatch_1", "in_progress", 412)
+    failing = MessageBatchView("", "doubtful", 100, trouble="HTTP 503: down")
+    lines = [line.plain for line in progress(view(runs=(), sent=(sent, failing, sent, sent)), 100, 30)]
+    assert "392 of 1,000" in lines[0]
+    assert "1,336 sent" in lines[1]
+    assert "running" not in lines[1]
+    assert "412 of 1,000 through message batch msgbatch_1 (in_progress)" in lines
+    assert "no answer: HTTP 503: down; tried again" in lines
+    assert "and 1 message batch more" in lines

@@ -2,15 +2,15 @@
 
 It is started, configured, and ended as `agent.model.worker.worker_main` says. The `params` of a request are one of
 `{"do":"create","path":str,"bytes":int}`, with the file of the requests, `{"do":"list","since":float}`,
-`{"do":"retrieve","batch":str}`, `{"do":"look","batch":str}`, `{"do":"results","batch":str}` and
-`{"do":"cancel","batch":str}`. The lines of each, with its `id`:
+`{"do":"retrieve","batch":str}`, `{"do":"look","batch":str}` and `{"do":"results","batch":str}`. The lines of each, with
+its `id`:
 
-create, retrieve, cancel   `batch {batch}`
-list                       `batches {batches}`: all that were created since then
-look                       `batch`, with `first_id`: the `custom_id` of the first result, null unless it has ended
-results                    `result {custom_id,line,reason}` for each result, and `done`. `line` is the `final` or
-                           `error` line that a model worker has for the same reply; null for a request that was not
-                           carried out: `reason` is then canceled or expired
+create, retrieve   `batch {batch}`
+list               `batches {batches}`: all that were created since then
+look               `batch`, with `first_id`: the `custom_id` of the first result, null unless it has ended
+results            `result {custom_id,line,reason}` for each result, and `done`. `line` is the `final` or `error` line
+                   that a model worker has for the same reply; null for a request that was not carried out: `reason` is
+                   then canceled or expired
 
 and `error` in place of the last one if anything fails. A creation is never made twice here.
 """
@@ -75,8 +75,6 @@ def _lines(client: anthropic.Anthropic, params: Line) -> Iterator[list[Line]]:
             yield [_line(_create(client, params["path"], params["bytes"]))]
         case "retrieve":
             yield [_line(batches.retrieve(params["batch"]))]
-        case "cancel":
-            yield [_line(batches.cancel(params["batch"]))]
         case "list":
             newest_first = batches.list(limit=PAGE)  # it asks for further pages
             found = takewhile(lambda batch: batch.created_at.timestamp() >= params["since"], newest_first)

@@ -19,7 +19,7 @@ if (data.workload) {
     svg("g", { class: "columns" }, ...told));
   view.to = end;
   draw("workload",
-    make("p", { className: "legend" }, key("run", "running"), ...(isPaused ? [key("pause", "paused: waits for a rate limit")] : [])),
+    make("p", { className: "legend" }, key("run", "running"), ...(isPaused ? [key("pause", "paused: waits")] : [])),
     make("div", { className: "workload" },
       make("div", { className: "y", ariaHidden: "true" }, ...downwards(values, top, short)),
       make("div", { className: "drawn" }, drawing,

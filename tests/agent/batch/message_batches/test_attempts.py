@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.batch.batch import BatchError
+from agent.batch.message_batches.worker.worker_main import PAGE
 from agent.batch.message_batches.write_up import CANCELED, EXPIRED, MISSING
 from tests.support.batch_place import when
-from tests.support.messages_server.message_batches import ARCHIVED_S, errored, prompt_of, succeeded
+from tests.support.messages_server.message_batches import ARCHIVED_S, DAY_S, errored, prompt_of, succeeded
 from tests.support.messages_server.replies import Drop, Reply, http_error, text_reply
 from wire.batch.task import Task
 
@@ -111,6 +112,32 @@ def test_a_clock_that_is_hours_ahead_sends_nothing_twice(
     assert (end.statuses, api.calls["create"], len(api.stored)) == ({"ok": 2}, 1, 1)
 
 
+def test_ours_is_found_on_a_later_page_of_the_list(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches
+) -> None:
+    api.held.add("create")
+    stopped_when(place, server, prompts(3), lambda: len(api.stored) == 1)
+    api.held.clear()
+    server.release()
+    for _ in range(PAGE + 1):
+        api.add_foreign(4)
+    assert run(place, server, prompts(3)).statuses == {"ok": 3}
+    assert api.calls["create"] == 1
+    assert api.calls["list"] == 2
+
+
+def test_after_a_day_at_the_provider_a_request_is_sent_again(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches
+) -> None:
+    api.looks = 1e9
+    stopped_when(place, server, prompts(2), lambda: api.calls["retrieve"] >= 1)
+    api.looks, api.clock = 1, lambda: time.time() + DAY_S
+    end = run(place, server, prompts(2))
+    assert end.statuses == {"ok": 2}
+    assert {one.reason for one in place.ends(final=False)["t0"]} == {EXPIRED, ""}
+    assert len(api.stored) == 2
+
+
 def test_a_creation_that_never_arrived_is_made_again_once_the_list_shows_nothing(
     place: BatchPlace, server: MessagesServer, api: MessageBatches
 ) -> None:
@@ -191,6 +218,7 @@ def test_results_that_break_off_are_fetched_again_and_count_once(
     end = run(place, server, prompts(8))
     assert end.statuses == {"ok": 8}
     assert api.calls["results"] == 2
+    assert any("message batch msgbatch_0001: " in line and "tried again" in line for line in place.said)
     assert all(len(found) == 1 for found in place.ends(final=False).values())
     assert end.cost_usd == pytest.approx(8 * (IN_USD + OUT_USD) / 2, abs=1e-5)
 

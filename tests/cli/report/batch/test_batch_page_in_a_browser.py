@@ -81,7 +81,7 @@ def test_the_charts_say_what_the_tables_do(show):
     told = browser.evaluate(texts.format("#distributions .bars title"))
     rows = browser.evaluate(texts.format("#distributions tbody tr"))
     assert [each.replace(": ", "").removesuffix("s").removesuffix(" task") for each in told] == rows
-    assert browser.evaluate(texts.format("#workload .key")) == ["running", "paused: waits for a rate limit"]
+    assert browser.evaluate(texts.format("#workload .key")) == ["running", "paused: waits"]
     assert len(browser.evaluate(texts.format("#workload .columns title"))) == 240
     assert not browser.evaluate("document.querySelector('.told').open")
     assert browser.evaluate("document.querySelectorAll('[d*=NaN], [width*=NaN]').length") == 0

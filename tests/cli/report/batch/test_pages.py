@@ -298,17 +298,19 @@ def test_while_the_batch_runs_a_task_shows_what_it_has_done_so_far(batch):
     written.kill()
 
 
-def test_a_running_batch_that_waits_most_of_the_time_gets_fewer_jobs(batch):
+@pytest.mark.parametrize(("reason", "is_rate_limit"), [("rate limit: 429", True), ("paused by the user", False)])
+def test_a_running_batch_that_waits_most_of_the_time_for_rate_limits_gets_fewer_jobs(batch, reason, is_rate_limit):
     written = batch("a", "b")
     written.open(jobs=6)
     written.start("a")
-    written.journal.paused("a", 1, "429")
+    written.journal.paused("a", 1, reason)
     written.at += 9
     written.journal.resumed("a", 1)
     written.at += 1
     written.finish("a", duration_ms=10_000)
     assert make_report(str(written.path), None) == 0
-    assert commands(written)[-1] == f"zot batch ctl {written.path} jobs 3"
+    assert (f"zot batch ctl {written.path} jobs 3" in commands(written)) is is_rate_limit
+    assert "runs waited 9 s" in page(written).text
     written.kill()
 
 
