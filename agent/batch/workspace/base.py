@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from agent.batch.workspace.git import GitError, run_git
+from agent.batch.workspace.tree import OF_A_BATCH
 from wire.batch.link import WorktreeBase
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def base_remarks(base: WorktreeBase, rundir: Path) -> list[str]:
         own = os.path.relpath(os.path.realpath(rundir), repository)
         changed = [
             entry[3:] for entry in status.split("\0")
-            if entry and not (entry.startswith("?? ") and f"{own}/".startswith(entry[3:].rstrip("/") + "/"))
+            if entry and not (entry.startswith("?? ") and _is_of_a_batch(repository, entry[3:], own))
         ]  # fmt: skip
         if changed:
             more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
@@ -65,6 +66,15 @@ def base_remarks(base: WorktreeBase, rundir: Path) -> list[str]:
     except GitError as error:
         found.append(f"{repository}: what the worktrees lack is unknown: {error}")
     return found
+
+
+def _is_of_a_batch(repository: str, path: str, own: str) -> bool:
+    """Whether a new folder is that of a batch, or has the batch's `own` in it. Such folders are in no copy either."""
+    try:
+        names = os.listdir(os.path.join(repository, path))
+    except OSError:
+        return False
+    return OF_A_BATCH.issubset(names) or f"{own}/".startswith(path)
 
 
 def _base_of(repository: str, folder: str) -> WorktreeBase:

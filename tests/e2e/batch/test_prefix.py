@@ -224,3 +224,18 @@ def test_a_score_runs_inside_and_has_no_value_where_the_prefix_fails(batch: Batc
     again = batch.zot.run("batch", "score", "runs", "--with", "test $IN = side && echo 0.25")
     assert again.status == 0, again.stderr
     assert "0.25" in batch.zot.run("batch", "results", "runs").stdout.decode()
+
+
+@needs_bwrap
+def test_a_killed_batch_leaves_nothing_inside(batch: BatchCommand) -> None:
+    """As in `test_bubblewrap`, with the batch killed, and then its runs, while commands run inside."""
+    batch.tasks({"a": "bash setsid sleep 1000 & sleep 1000", "b": "bash sleep 1000"})
+    with unchanged(batch.zot.cwd):
+        with batch.start("--workspace", "worktree", "--in", bwrap(batch.zot.folder), "--jobs", "2") as running:
+            wait_until(lambda: running.find_child("bwrap") and len(batch.started()) == 2)
+            running.child("sleep 1000")
+            running.signal(signal.SIGKILL)
+            running.finish()
+            wait_until(lambda: running.find_child("bwrap") is None and running.find_child("sleep 1000") is None)
+        batch.tasks({"a": "bash true", "b": "bash true"})
+        assert batch.run("--workspace", "worktree", "--in", bwrap(batch.zot.folder)).status == 0

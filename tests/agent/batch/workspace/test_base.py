@@ -77,6 +77,9 @@ def test_what_the_worktrees_lack_is_said(project, tmp_path):
     (project / "runs").mkdir()
     (project / "runs/batch.json").touch()
     (project / "new").touch()
+    (project / "earlier").mkdir()
+    for name in ("batch.json", "journal.jsonl"):
+        (project / "earlier" / name).touch()
     (line,) = base_remarks(base, project / "runs")
     assert line.startswith(f"{project}: changes that are not committed (run.sh and 1 more) are not in the worktrees")
     assert (project / ".git/index").read_bytes() == index
