@@ -79,8 +79,8 @@ def _known_tasks(folder: RunFolder) -> dict[str, Task]:
 
 
 def _check_repetitions(folder: RunFolder, known: Mapping[str, Task], tasks: Iterable[Task]) -> None:
-    """Raises `FolderError` if an id of `--repeat` is that of another task in the folder, whose result would count; or if
-    a task is repeated there and not here, or the other way round: its one run would count as a repetition more."""
+    """Raises `FolderError` if an id of `--repeat` is that of another task in the folder, whose result would count, or
+    if a task is repeated there and not here, or the other way: its one run would count as a repetition more."""
     repeated = {base_id(task.id, task.repeat) for task in known.values() if task.repeat}
     for task in tasks:
         base = base_id(task.id, task.repeat)
