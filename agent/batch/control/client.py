@@ -14,15 +14,17 @@ from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.lock import owner_of
 from agent.batch.journal.reader import read_journal
 from agent.batch.journal.rundir_files import IN_RUNS, open_rundir_file
+from agent.batch.tasks.repeat import base_id
 from supervisor.control.client import ControlClient, ControlError, Endpoint, GoneError
 from supervisor.home.runtime_dir import BATCH_CONTROL_SUFFIX, runtime_dirs, socket_of, sockets_in
 from wire.batch import control
 from wire.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from agent.batch.journal.folder import RunFolder
+    from wire.batch.task import Task
 
 Answer = control.Changed | control.BatchState | control.TaskState
 START_S = 2.0
@@ -60,8 +62,18 @@ def ask(folder: RunFolder, request: control.Request) -> Answer:
     except ControlError as error:
         is_unknown = control.UNKNOWN_TASK in str(error)
         asked = getattr(request, "task", "")
-        hint = did_you_mean(asked, [task.id for task in folder.read_tasks()]) if is_unknown else ""
+        hint = hint_for(asked, folder.read_tasks()) if is_unknown else ""
         raise BatchControlError(f"{error}{hint and '; ' + hint}", is_misuse=is_unknown) from None
+
+
+def hint_for(asked: str, tasks: Iterable[Task]) -> str:
+    """The hint for the id of a task that is not there: an id like it, or that the task is repeated."""
+    ids = []
+    for task in tasks:
+        if task.repeat and base_id(task.id, task.repeat) == asked:
+            return f"it is repeated: name one of its repetitions, such as {task.id!r}"
+        ids.append(task.id)
+    return did_you_mean(asked, ids)
 
 
 def running_states() -> Iterator[control.BatchState]:

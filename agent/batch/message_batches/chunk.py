@@ -56,6 +56,6 @@ def number_in(custom_id: str, nonce: str) -> int | None:
     """The number of the request with this id; None if it is of no request of this message batch."""
     prefix = _PREFIX.format(nonce)
     digits = custom_id.removeprefix(prefix)
-    if not custom_id.startswith(prefix) or not (digits.isascii() and digits.isdecimal()):
+    if not CUSTOM_ID.fullmatch(custom_id) or not custom_id.startswith(prefix) or not digits.isdecimal():
         return None
     return int(digits) if str(int(digits)) == digits else None

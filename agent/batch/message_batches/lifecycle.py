@@ -22,8 +22,9 @@ from agent.batch.message_batches.chunk import number_in
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-SKEW_S = 600.0
-"""How much the clocks of the provider and of this machine may differ."""
+SKEW_S = 24 * 3600.0
+"""How much the clock of this machine may be ahead of the provider's: a wrong time zone is half a day. With less, one
+that was created would be taken for an older one, and sent twice."""
 CREATIONS = 8
 """Calls that may fail to create a message batch, refusals for a rate limit not counted."""
 

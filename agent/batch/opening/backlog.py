@@ -79,13 +79,25 @@ def _known_tasks(folder: RunFolder) -> dict[str, Task]:
 
 
 def _check_repetitions(folder: RunFolder, known: Mapping[str, Task], tasks: Iterable[Task]) -> None:
-    """Raises `FolderError` if an id of `--repeat` is that of another task in the folder: its result would count."""
+    """Raises `FolderError` if an id of `--repeat` is that of another task in the folder, whose result would count, or
+    if a task is repeated there and not here, or the other way: its one run would count as a repetition more."""
+    repeated = {base_id(task.id, task.repeat) for task in known.values() if task.repeat}
     for task in tasks:
+        base = base_id(task.id, task.repeat)
         if task.id in known and known[task.id].repeat != task.repeat:
             number = task.repeat or known[task.id].repeat
             raise FolderError(
                 f"{folder.tasks_file}: its task {task.id!r} is not the one of this start: one of them is repetition"
                 f" {number} of {base_id(task.id, number)!r}. Give the task another id, or name a new folder with -o"
+            )
+        if not task.repeat and task.id in repeated:
+            raise FolderError(
+                f"{folder.tasks_file}: repeats the task {task.id!r}: give --repeat again, or name a new folder with -o"
+            )
+        if task.repeat and base in known:
+            raise FolderError(
+                f"{folder.tasks_file}: has the task {base!r} without repetitions: leave --repeat out, or name a new"
+                " folder with -o"
             )
 
 

@@ -184,11 +184,11 @@ class TaskRun:
 
     def _prefix_fault(self, folder: str) -> str:
         """Why the prefix of `--in` cannot start a command; "" if it can. Raises `EarlyError`."""
-        from agent.batch.workspace.commands import failure
+        from agent.batch.workspace.command_prefix import PROBE, probe_fault
 
-        end = self._command("true", folder, confinement=self._confinement)
+        end = self._command(PROBE, folder, confinement=self._confinement)
         self._raise_if_ended()
-        return failure("--in", end) if end.exit_status else ""
+        return probe_fault(end)
 
     def _prefix_fault_after(self, end: CommandEnd | None, folder: str) -> str:
         """Why a command that ended in this way was not started by the prefix; "" if it was. Raises `EarlyError`."""

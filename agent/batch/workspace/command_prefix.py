@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
+from typing import TYPE_CHECKING
 
 from agent.request_checks import UsageError
 
+if TYPE_CHECKING:
+    from wire.batch.outcome import CommandEnd
+
 WORKSPACE = "{workspace}"
+PROBE, PROBED = "echo $((6 * 7))", "42"
+"""A command, and the line that it prints if a shell carries it out."""
 _NAMES = re.compile(r"\{(\w+)\}")
 
 
@@ -39,3 +45,14 @@ def split_prefix(given: str | None) -> tuple[str, ...]:
 def fill_prefix(words: tuple[str, ...], workspace: str) -> tuple[str, ...]:
     """The words with the path of the workspace."""
     return tuple(word.replace(WORKSPACE, workspace) for word in words)
+
+
+def probe_fault(end: CommandEnd) -> str:
+    """Why the prefix has not carried out `PROBE`; "" if it has. One that runs nothing would pass every check."""
+    from agent.batch.workspace.commands import failure
+
+    if end.exit_status:
+        return failure("--in", end)
+    if PROBED in (line.strip() for line in end.output.splitlines()):
+        return ""
+    return f"{failure('--in', end)} (the command behind it was not carried out)"

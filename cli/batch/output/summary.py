@@ -62,7 +62,9 @@ def change_text(change: BatchChanged | Changed) -> str:
     if change.what == "jobs":
         return f"jobs {count_text(int(before or 0))} → {count_text(int(value))}"
     if change.what == "budget":
-        return f"budget {'none' if before is None else dollars(before)} → {dollars(value)}"
+        from agent.batch.control.decision import budget_words
+
+        return budget_words(before, value)
     if change.what == "requeue":
         aborted = " (its run was aborted)" if change.now else ""
         return f"task {one_line(valid_text(change.task), 200)} requeued{aborted}"
@@ -211,7 +213,8 @@ def next_commands(
     if has_estimates:
         rows.append((f"zot batch results {where} --by task", "pass@k and scores, a row for each task"))
     if example:
-        task = shlex.quote(one_line(valid_text(example), 200))
+        dashes = "-- " if example.startswith("-") else ""
+        task = dashes + shlex.quote(one_line(valid_text(example), 200))
         rows.append((f"zot batch logs {where} {task}", "one run: its messages, tools and answer"))
     if statuses.get(NOT_RUN, 0):
         rows.append((f"zot batch retry {where} --status not_run{more}", "run the tasks that were not run"))

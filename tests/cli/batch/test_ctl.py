@@ -76,7 +76,7 @@ def test_a_running_batch_is_changed_from_a_second_terminal(zot, held):
         assert ctl(zot, "pause").text.startswith("paused")
         status = run(zot, "batch", "status", "runs")
         assert "paused by the user (pid" in status.text
-        assert "jobs 2 → 1; budget none → $20; paused" in status.text
+        assert "jobs 2 → 1; budget none → $20.00; paused" in status.text
         assert ctl(zot, "resume").text == "resumed\n"
         assert ctl(zot, "resume").text.startswith("nothing to do")
         assert ctl(zot, "stop").text.startswith("stopping: 2 runs aborted")

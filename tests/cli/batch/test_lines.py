@@ -87,6 +87,12 @@ def test_the_summary_of_a_batch_that_is_well():
     ]
 
 
+def test_an_id_that_looks_like_a_flag_goes_after_dashes():
+    assert any(
+        line.startswith("zot batch logs runs -- -x  ") for line in summary(batch_end(), "runs", failures(outcome("-x")))
+    )
+
+
 def test_the_summary_groups_failures_by_reason():
     failed = failures(
         *(outcome(f"a-{number}", FAILED, reason="exit 1: 2 tests failed") for number in range(5)),
@@ -150,8 +156,8 @@ def test_many_reasons_are_counted_and_not_listed():
     ("change", "line"),
     [
         ({"what": "jobs", "value": 8.0, "before": 4.0}, "jobs 4 → 8 by zot batch ctl"),
-        ({"what": "budget", "value": 40.0}, "budget none → $40 by zot batch ctl"),
-        ({"what": "budget", "value": 40.0, "before": 12.5}, "budget $12.5 → $40 by zot batch ctl"),
+        ({"what": "budget", "value": 40.0}, "budget none → $40.00 by zot batch ctl"),
+        ({"what": "budget", "value": 40.0, "before": 12.5}, "budget $12.50 → $40.00 by zot batch ctl"),
         ({"what": "pause", "by": "key"}, "paused by the key p"),
         ({"what": "pause", "now": True}, "paused, running ones aborted by zot batch ctl"),
         ({"what": "requeue", "task": "a\x1b[2J"}, "task a requeued by zot batch ctl"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent.batch.workspace.command_prefix import PROBE
 from supervisor.template.protocol import is_available
 from tests.support.batch_command import BatchCommand, _text, obey
 from tests.support.git_repository import make_repository, unchanged
@@ -75,7 +76,7 @@ def test_commands_and_check_run_behind_the_prefix(batch: BatchCommand, workspace
     place = f"{top}/sub" if enter else str(top)
     assert f"\nside {place}\n" in results(batch, "a")[0]
     log = (top.parent / f"{top.name}.log").read_text()
-    commands = ["true", "echo $IN $(pwd)", 'test "$IN" = side']
+    commands = [PROBE, "echo $IN $(pwd)", 'test "$IN" = side']
     assert log == "".join(f"{top}: /bin/sh -c {enter}{command}\n" for command in commands)
     assert ("--in with --workspace shared" in found.stderr) == (workspace == "shared")
 
@@ -109,6 +110,16 @@ def test_a_prefix_that_does_not_start_costs_nothing(batch: BatchCommand, server:
     end = batch.results()["b"]
     assert (end["status"], end["reason"]) == ("setup_failed", "--in: exit 125: container: the daemon is down")
     assert server.requests == []
+
+
+@pytest.mark.parametrize(("prefix", "said"), [("true", ""), ("echo", f": /bin/sh -c {PROBE}")])
+def test_a_prefix_that_runs_nothing_passes_no_check(batch: BatchCommand, prefix: str, said: str) -> None:
+    batch.tasks({"a": {"prompt": "go", "check": "false"}})
+    batch.run("--in", prefix)
+    end = batch.results()["a"]
+    assert (end["status"], end["reason"]) == (
+        "setup_failed", f"--in: exit 0{said} (the command behind it was not carried out)",
+    )  # fmt: skip
 
 
 def test_a_prefix_that_fails_later_ends_the_task_with_its_words(batch: BatchCommand, server: MessagesServer) -> None:

@@ -68,6 +68,8 @@ def test_repetitions_are_run_in_their_environment_and_scored(batch: Replayed) ->
     assert batch.finals()["b#2"] == 3
     own = batch.zot.run("batch", "runs/tasks.jsonl", "-o", "runs", *batch._model, "--no-ext", *flags)
     assert (own.status, sum(batch.finals().values())) == (10, 10), "its own file needs no --repeat"
+    once = batch.run(*flags)
+    assert (once.status, sum(batch.finals().values())) == (1, 10), "--repeat was left out"
     again = batch.zot.run("batch", "runs/tasks.jsonl", "-o", "runs", *batch._model, "--repeat", "2")
     assert "'fix#1' is a repetition already; leave --repeat out" in again.stderr
     logs = batch.zot.run("batch", "logs", "runs", "fix#2")
@@ -76,12 +78,27 @@ def test_repetitions_are_run_in_their_environment_and_scored(batch: Replayed) ->
 
 
 def test_an_id_that_a_repetition_would_take_is_refused(batch: Replayed) -> None:
-    batch.tasks({"a#1": "go", "a": "go"})
+    batch.tasks({"a#1": "go"})
     assert batch.run("-q").status == 0
+    batch.tasks({"a": "go"})
     found = batch.run("--repeat", "2")
     assert found.status == 1
     assert "'a#1' is not the one of this start: one of them is repetition 1 of 'a'" in found.stderr
-    assert batch.finals() == {"a#1": 1, "a": 1}
+    assert batch.finals() == {"a#1": 1}
+
+
+def test_a_task_is_repeated_at_each_start_or_at_none(batch: Replayed) -> None:
+    batch.tasks({"a": "go"})
+    assert batch.run("-q", "--repeat", "2").status == 0
+    without = batch.run("-q")
+    assert without.status == 1
+    assert "repeats the task 'a': give --repeat again, or name a new folder with -o" in without.stderr
+    batch.tasks({"b": "go"})
+    assert batch.run("-q").status == 0
+    repeated = batch.run("-q", "--repeat", "2")
+    assert repeated.status == 1
+    assert "has the task 'b' without repetitions: leave --repeat out" in repeated.stderr
+    assert batch.finals() == {"a#1": 1, "a#2": 1, "b": 1}
 
 
 def test_faults_are_told_once_with_the_line(batch: Replayed) -> None:

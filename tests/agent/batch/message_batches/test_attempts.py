@@ -103,6 +103,15 @@ def test_a_creation_whose_answer_is_lost_is_found_in_the_list_and_not_repeated(
     assert api.calls["list"] >= 1
 
 
+def test_a_clock_that_is_hours_ahead_sends_nothing_twice(
+    place: BatchPlace, server: MessagesServer, api: MessageBatches
+) -> None:
+    api.clock = lambda: time.time() - 14 * 3600
+    api.lost["create"] = 1
+    end = run(place, server, prompts(2))
+    assert (end.statuses, api.calls["create"], len(api.stored)) == ({"ok": 2}, 1, 1)
+
+
 def test_ours_is_found_on_a_later_page_of_the_list(
     place: BatchPlace, server: MessagesServer, api: MessageBatches
 ) -> None:

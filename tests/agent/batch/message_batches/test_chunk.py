@@ -23,6 +23,10 @@ def test_foreign_ids_have_no_number(name: str) -> None:
     assert found is None or custom_id("ab12", found) == name
 
 
+def test_an_id_longer_than_the_provider_allows_is_foreign() -> None:
+    assert number_in(custom_id("ab12", 1) + "1" * 5000, "ab12") is None
+
+
 def test_the_limits_end_a_chunk() -> None:
     full = Chunk()
     full.count = chunk.REQUESTS - 1
