@@ -15,12 +15,14 @@ class LastLine:
         self._whole = b""
 
     def feed(self, data: bytes) -> None:
-        *whole, rest = data.split(b"\n")
-        for piece in whole:
-            self._add(piece)
-            if line := bytes(self._begun).strip():
-                self._whole = line
-            self._begun.clear()
+        first, end, more = data.partition(b"\n")
+        self._add(first)
+        if not end:
+            return
+        whole, _, rest = more.rpartition(b"\n")
+        if line := _last_line(whole) or bytes(self._begun).strip():
+            self._whole = line
+        self._begun.clear()
         self._add(rest)
 
     def _add(self, piece: bytes) -> None:
@@ -30,3 +32,13 @@ class LastLine:
     def line(self) -> bytes:
         """Without white space around it; more than `LINE_KEPT` bytes if it was longer. Empty if there is none."""
         return bytes(self._begun).strip() or self._whole
+
+
+def _last_line(whole: bytes) -> bytes:
+    """The last of these lines that has anything in it. Looks at no line before it: a flood may have millions."""
+    while whole := whole.rstrip():
+        start = whole.rfind(b"\n") + 1
+        if line := whole[start : start + LINE_KEPT + 1].strip():
+            return line
+        whole = whole[:start]
+    return b""

@@ -98,4 +98,13 @@ def _base_of(repository: str, folder: str) -> WorktreeBase:
         commit = run_git(repository, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         return WorktreeBase(repository, commit, common)
     except GitError:
+        if _has_head(repository):
+            raise BaseError(f"{where}: the commit of HEAD cannot be read: git fsck tells more") from None
         raise BaseError(f"{where}: the repository has no commit yet: commit first; or {HINT}") from None
+
+
+def _has_head(repository: str) -> bool:
+    try:
+        return bool(run_git(repository, "rev-parse", "--verify", "--quiet", "HEAD"))
+    except GitError:
+        return False

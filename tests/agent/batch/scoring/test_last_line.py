@@ -7,6 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.batch.scoring import last_line
 from agent.batch.scoring.last_line import LINE_KEPT, LastLine
 
 TEXTS = st.lists(st.sampled_from([b"", b" ", b"0.5", b"\r", b"{}", b"\0", b"x y"]), max_size=8).map(b"\n".join)
@@ -28,3 +29,11 @@ def test_a_long_line_is_cut_and_is_not_kept_in_memory() -> None:
     assert len(last.line()) == LINE_KEPT + 1
     last.feed(b"\n1\n")
     assert last.line() == b"1"
+
+
+def test_of_a_flood_only_the_last_line_is_looked_at(monkeypatch) -> None:
+    last, looked = LastLine(), list[bytes]()
+    real = last_line._last_line
+    monkeypatch.setattr(last_line, "_last_line", lambda whole: looked.append(whole) or real(whole))
+    last.feed(b"y\n" * 1_000_000 + b"0.5\n" + b" " * (LINE_KEPT + 9) + b"1\n")
+    assert (last.line(), len(looked)) == (b"0.5", 1)

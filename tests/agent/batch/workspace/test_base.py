@@ -37,6 +37,13 @@ def test_a_repository_without_a_commit(tmp_path):
     assert "DIR: --workspace worktree: the repository has no commit yet: commit first" in fault(tmp_path)
 
 
+def test_a_repository_whose_commit_is_damaged(project):
+    make_repository(project)
+    commit = git(project, "rev-parse", "HEAD").strip()
+    (project / ".git/objects" / commit[:2] / commit[2:]).unlink()
+    assert fault(project) == "DIR: --workspace worktree: the commit of HEAD cannot be read: git fsck tells more"
+
+
 def test_a_bare_repository(tmp_path):
     git(tmp_path, "init", "-q", "--bare")
     assert "it is a bare repository, without files to work on; clone it first" in fault(tmp_path)
