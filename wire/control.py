@@ -7,7 +7,7 @@ an `error` with its id. Tool calls, commands, verdicts and events use the frames
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -326,6 +326,7 @@ Reply = (
     | Verdict
 )
 
+AnyMessage = TypeVar("AnyMessage")
 _encoder = msgspec.json.Encoder()
 _requests: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 _replies: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
@@ -335,22 +336,24 @@ class ControlError(ValueError):
     """The protocol does not allow the line; the text says why."""
 
 
-def encode(message: Request | Reply) -> bytes:
+def encode(message: msgspec.Struct) -> bytes:
     """The message as one line, LF included."""
     return _encoder.encode(message) + b"\n"
 
 
 def decode_request(line: bytes) -> Request:
     """Decodes one line of a client. Raises `ControlError`."""
-    try:
-        return _requests.decode(line)
-    except UNREADABLE as error:
-        raise ControlError(reason(error)) from None
+    return decode_with(_requests, line)
 
 
 def decode_reply(line: bytes) -> Reply:
     """Decodes one line of a host. Raises `ControlError`."""
+    return decode_with(_replies, line)
+
+
+def decode_with(decoder: msgspec.json.Decoder[AnyMessage], line: bytes) -> AnyMessage:
+    """Raises `ControlError`."""
     try:
-        return _replies.decode(line)
+        return decoder.decode(line)
     except UNREADABLE as error:
         raise ControlError(reason(error)) from None

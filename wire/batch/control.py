@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Meta
 
 from wire.batch.outcome import Usage  # noqa: TC001  (msgspec reads the annotations)
-from wire.control import ControlError, ErrorReply, Message
-from wire.lenient_json import UNREADABLE, reason
+from wire.control import ErrorReply, Message, decode_with
+from wire.lenient_json import UNREADABLE
 
 MOST_JOBS = 100_000
 Change = Literal["jobs", "budget", "pause", "resume", "stop", "requeue"]
@@ -149,7 +149,6 @@ Reply = Changed | BatchState | TaskState | ErrorReply
 UNKNOWN_TASK = "no such task"
 """The beginning of the error for an id that the batch does not have."""
 
-_encoder = msgspec.json.Encoder()
 _requests: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 _replies: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 
@@ -161,25 +160,14 @@ class _Id(msgspec.Struct):
 _id = msgspec.json.Decoder(_Id)
 
 
-def encode(message: Request | Reply) -> bytes:
-    """One line, LF included."""
-    return _encoder.encode(message) + b"\n"
-
-
 def decode_request(line: bytes) -> Request:
     """Raises `ControlError`."""
-    try:
-        return _requests.decode(line)
-    except UNREADABLE as error:
-        raise ControlError(reason(error)) from None
+    return decode_with(_requests, line)
 
 
 def decode_reply(line: bytes) -> Reply:
     """Raises `ControlError`."""
-    try:
-        return _replies.decode(line)
-    except UNREADABLE as error:
-        raise ControlError(reason(error)) from None
+    return decode_with(_replies, line)
 
 
 def request_id(line: bytes) -> str | None:

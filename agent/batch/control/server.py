@@ -13,7 +13,7 @@ from supervisor.control.connection import ControlConnection
 from supervisor.control.listener import Listener
 from supervisor.home.runtime_dir import BATCH_CONTROL_SUFFIX
 from wire.batch import control
-from wire.control import ControlError, ErrorReply
+from wire.control import ControlError, ErrorReply, encode
 from wire.framing import Oversize
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class _Client:
         self._connection.attend()
 
     def _say(self, reply: control.Reply) -> None:
-        self._connection.send(control.encode(reply))
+        self._connection.send(encode(reply))
 
     def close(self) -> None:
         self._connection.close()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.journal.errors import FolderError
-from agent.batch.opening.comparison import Comparison
+from agent.batch.opening.changed_tasks import Comparison
 from agent.batch.tasks.repeat import base_id
 from wire.batch.outcome import TaskStatus
 from wire.suggestions import no_such

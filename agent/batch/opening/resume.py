@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agent.batch.journal.folder import RunFolder
     from agent.batch.journal.state import BatchState
     from agent.batch.journal.writer import Journal
-    from agent.batch.opening.comparison import Comparison
+    from agent.batch.opening.changed_tasks import Comparison
     from agent.batch.request import BatchRequest
     from agent.options import RunRequest
     from wire.batch.link import WorktreeBase

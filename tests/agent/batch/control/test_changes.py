@@ -23,6 +23,7 @@ from tests.support.batch_place import BatchPlace, tasks, when
 from tests.support.patience import PATIENCE_S
 from wire.batch import control, records
 from wire.batch.outcome import TaskStatus
+from wire.control import encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -188,7 +189,7 @@ def test_a_batch_that_is_killed_after_a_change_goes_on_and_counts_nothing_twice(
             client.settimeout(PATIENCE_S)
             client.connect(str(path))
             asked: list[control.Request] = [control.Pause("1"), control.Requeue("2", "a"), control.SetJobs("3", 9)]
-            client.sendall(b"".join([control.encode(request) for request in asked]))
+            client.sendall(b"".join([encode(request) for request in asked]))
             replies = client.makefile("rb")
             answers = [control.decode_reply(replies.readline()) for _ in asked]
         elsewhere = ask(RunFolder(place.rundir), control.GetState("4"))  # with another runtime folder

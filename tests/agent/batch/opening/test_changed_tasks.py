@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent.batch.journal.state import BatchState, TaskHistory
 from agent.batch.opening import comparison
-from agent.batch.opening.comparison import Comparison
+from agent.batch.opening.changed_tasks import Comparison
 from agent.batch.request import BatchRequest
 from agent.batch.tasks.digest import Digests
 from agent.options import RunRequest
