@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.batch.journal.state import BatchState, TaskHistory
-from agent.batch.opening import comparison
+from agent.batch.opening import changed_tasks
 from agent.batch.opening.changed_tasks import Comparison
 from agent.batch.request import BatchRequest
 from agent.batch.tasks.digest import Digests
@@ -25,7 +25,7 @@ HISTORIES = st.none() | st.tuples(st.sampled_from([None, TaskStatus.OK, TaskStat
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison, "AT_ONCE", 0)
+    monkeypatch.setattr(changed_tasks, "AT_ONCE", 0)
 
 
 def made(histories: list[tuple[TaskStatus | None, str] | None]) -> tuple[list[Task], BatchState]:
