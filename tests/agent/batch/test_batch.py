@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.batch.opening import comparison
+from agent.batch.opening import changed_tasks
 from agent.batch.opening.backlog import RedoError
 from agent.batch.request import RunState
 from agent.batch.schedule import Halt, after_signal
@@ -208,7 +208,7 @@ def test_redo_and_changed_inputs(place: BatchPlace) -> None:
 def test_changes_of_many_tasks_are_told_while_runs_are_under_way(
     place: BatchPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparison, "AT_ONCE", 0)
+    monkeypatch.setattr(changed_tasks, "AT_ONCE", 0)
     place.run(tasks("ok", "ok"))
     end = place.run(tasks("ok now", "ok", "ok"))
     assert end.statuses == {"ok": 3}
