@@ -18,6 +18,7 @@ from agent.batch.workspace.copy import WorkspaceError
 from agent.batch.workspace.diff import save_diff
 from agent.batch.workspace.worktree import clear_worktrees, make_worktree, remake_worktree, remove_worktree
 from tests.support.git_repository import git, make_repository, unchanged
+from tests.support.zot_process import wait_until
 
 
 @pytest.fixture
@@ -254,6 +255,15 @@ make_worktree(base.repository, base, Path(sys.argv[1]), "a")
 """
 
 
+def is_group_alive(group: int) -> bool:
+    """Whether a process of this process group runs: git may live a moment longer than the program that was waited for."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def test_what_a_kill_leaves_is_cleared(repository, base, rundir):
     (rundir / "runs/a").mkdir(parents=True)
     with unchanged(repository):
@@ -265,6 +275,7 @@ def test_what_a_kill_leaves_is_cleared(repository, base, rundir):
                 with suppress(subprocess.TimeoutExpired):
                     making.wait(delay * 0.004)
                 os.killpg(making.pid, signal.SIGKILL)
+            wait_until(lambda group=making.pid: not is_group_alive(group))
             assert clear_worktrees(rundir, [base]) == ""
             assert not (rundir / "workspaces/a").exists()
 
