@@ -10,6 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
+import psutil
 import pytest
 
 from agent.batch.workspace import worktree
@@ -256,12 +257,12 @@ make_worktree(base.repository, base, Path(sys.argv[1]), "a")
 
 
 def is_group_alive(group: int) -> bool:
-    """Whether a process of this process group runs: git may live a moment longer than the program that was waited for."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
+    """Whether a process of this process group runs: git may end a moment after the program that was waited for."""
+    for pid in psutil.pids():
+        with suppress(ProcessLookupError, psutil.NoSuchProcess):
+            if os.getpgid(pid) == group and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+                return True
+    return False
 
 
 def test_what_a_kill_leaves_is_cleared(repository, base, rundir):
@@ -274,7 +275,8 @@ def test_what_a_kill_leaves_is_cleared(repository, base, rundir):
                 making.stdout.readline()
                 with suppress(subprocess.TimeoutExpired):
                     making.wait(delay * 0.004)
-                os.killpg(making.pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # it has come to its end
+                    os.killpg(making.pid, signal.SIGKILL)
             wait_until(lambda group=making.pid: not is_group_alive(group))
             assert clear_worktrees(rundir, [base]) == ""
             assert not (rundir / "workspaces/a").exists()
