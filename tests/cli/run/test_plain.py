@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cli.app import app
-from cli.run.plain import read
+from cli.run.plain import ScreenRun, read
 from cli.run.plain_flags import COMMANDS, FLAGS
 from cli.run.request import OutputForm
 
@@ -86,6 +86,8 @@ def by_typer(arguments: list[str]) -> tuple[Any, ...] | None:
 
 def by_us(arguments: list[str]) -> tuple[Any, ...] | None:
     plain = read(arguments)
+    if isinstance(plain, ScreenRun):
+        return None  # typer's command does not open a screen
     if plain and plain.output.form is OutputForm.RPC:
         return plain.request, plain.words, plain.drain_s, plain.no_stdin
     return plain and (plain.request, plain.words, plain.literal, plain.output, plain.no_stdin)
@@ -112,6 +114,7 @@ lines = st.lists(part, max_size=6).map(lambda parts: [word for words in parts fo
 @example(["--session", "x", "go"], ["--rpc"])
 @example(["-pr", "1f3c5a9e", "go"], [])
 @example(["--save-session"], ["-p"])
+@example(["--plain"], [])
 @example(["--no-tools", "--tools", "bsh"], ["-p"])
 @example(["--tools", " read ,edit", "--timeout", "5m", "--ext-wait", "0"], ["--json"])
 def test_both_readers_agree(line, mode):
