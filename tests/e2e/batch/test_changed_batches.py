@@ -15,7 +15,7 @@ from tests.support.marked_processes import marked_pids
 from tests.support.warm_start import MARK
 from tests.support.zot_fork import run
 from tests.support.zot_process import wait_until
-from wire.batch.journal_lines import Changed, Finished, Reopened
+from wire.batch.journal_lines import Changed, Finished, Opened, Reopened
 
 if TYPE_CHECKING:
     from tests.support.messages_server import MessagesServer
@@ -50,10 +50,15 @@ def test_a_kill_storm_with_changes_under_way(zot: Zot, server: MessagesServer) -
         if words[0] == "pause":
             run(zot, "batch", "ctl", "runs", "resume")
 
+    def openings() -> int:
+        return sum(isinstance(line, Opened) for line in batch.lines())
+
     kills = 0
     while kills < KILLS:
+        before = openings()
         with batch.start(*flags, cold=True) as running:
             mark = (MARK, running._mark)
+            wait_until(lambda: openings() > before or running.process.poll() is not None)  # noqa: B023
             at = len(batch.lines()) + chance.randint(2, 40)
             for _ in range(chance.randint(1, 5)):
                 change()
