@@ -196,6 +196,14 @@ if TYPE_CHECKING:
         """Send tasks of one turn through the Message Batches API, at half the price."""
         share: str | Sequence[str]
         """Let all runs share one process of the extension NAME, whatever its manifest says; repeatable."""
+        engine: Literal["local", "ray"]
+        """local: run the tasks on this machine. ray: on the nodes of a cluster (pip install pyzot[ray])."""
+        address: str
+        """With --engine ray: the cluster, as ray://HOST:10001 or HOST:6379. Default: RAY_ADDRESS, or the cluster of
+        this machine."""
+        upload: str
+        """With --engine ray: copy this folder to each node, without what .gitignore names; tasks in it run in the
+        copies."""
         max_cost_usd: float
         """Stop starting tasks once the batch has cost USD dollars, earlier starts included."""
         reserve: Literal["none", "seen", "worst"]
@@ -299,6 +307,9 @@ BATCH = {
     "no_warm_cache": SWITCH,
     "batch_api": SWITCH,
     "share": TEXTS,
+    "engine": TEXT,
+    "address": TEXT,
+    "upload": TEXT,
     "max_cost_usd": DOLLARS,
     "reserve": TEXT,
     "max_tokens": COUNT,

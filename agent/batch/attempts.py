@@ -10,6 +10,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import replace
 
 from agent.batch.log import utc_now
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
     from agent.batch.journal.writer import Journal
     from agent.batch.log import BatchLog
-    from agent.batch.pool.processes import Processes
+    from agent.batch.pool.processes import Launch, Processes
     from agent.batch.pool.run_facts import RunFacts
-    from agent.batch.pool.run_order import Orders
+    from agent.batch.pool.run_order import Orders, RunOrder
     from agent.batch.request import BatchRequest, MessageBatchView, RunView
     from supervisor.loop.loop import Loop
     from supervisor.process.teardown import Stoppable
@@ -56,6 +57,8 @@ class Active:
         self.attempt = attempt
         self.digest = digest
         self.run: RunProcess | None = None
+        self.node = ""
+        """The node that runs it; empty for this machine."""
         self.is_to_go_on = False
         """Whether the next attempt follows although this one counts as interrupted: nothing has run, or a user has
         called it off."""
@@ -85,7 +88,7 @@ class Attempts:
         advise: Callable[[str], None],
     ) -> None:
         self.models = ModelPool(
-            loop, processes.start_worker, jobs=jobs, warm_cache=request.warm_cache,
+            loop, processes.make_workers, jobs=jobs, warm_cache=request.warm_cache,
             on_line=self._worker_said, on_paused=self._on_paused, on_resumed=self._on_resumed, on_free=self._on_free,
             on_lost=self._on_lost,
         )  # fmt: skip
@@ -180,7 +183,8 @@ class Attempts:
         journal = self._opened()
         attempt = journal.state.history(task.id).attempts + 1
         active = self._active[task.id] = Active(task, attempt, digest)
-        journal.started(task.id, attempt, active.digest)
+        active.node = self._choose_node()
+        journal.started(task.id, attempt, active.digest, active.node)
         journal.when_durable(partial(self._launch, active))
 
     def _launch(self, active: Active) -> None:
@@ -189,13 +193,22 @@ class Attempts:
             return
         order = self._orders.order(active.task, active.attempt, active.digest)
         active.run = RunProcess(
-            self._loop, order, self, launch=self._processes.launch,
-            memory_of=self._processes.memory_of, spared=self._processes.spared,
+            self._loop, order, self, launch=self._launcher(active, order), memory_of=self._processes.memory_of,
+            spared=self._processes.spared, kill_tree=self._processes.kill_tree, node=active.node,
         )  # fmt: skip
         self._runs[active.run.name] = active.run
         self._log.info("run started", task=active.task.id, attempt=active.attempt)
-        self._tell(records.TaskStart(task=active.task.id, attempt=active.attempt, time=utc_now()))
+        node = active.node or msgspec.UNSET
+        self._tell(records.TaskStart(task=active.task.id, attempt=active.attempt, node=node, time=utc_now()))
         active.run.start()
+
+    def _choose_node(self) -> str:
+        """The node for the next attempt; empty for this machine."""
+        return ""
+
+    def _launcher(self, active: Active, order: RunOrder) -> Launch:  # noqa: ARG002  (nodes need them)
+        """Starts the process of this attempt."""
+        return self._processes.launch
 
     def run_said(self, run: RunProcess, line: bytes) -> None:
         if run.facts.given_up:
@@ -263,6 +276,7 @@ class Attempts:
             outcome,
             requests=max(outcome.requests, counted.requests),
             rate_limited=outcome.rate_limited + counted.rate_limited,
+            node=active.node or msgspec.UNSET,
             diff=outcome.diff and os.path.relpath(self._folder / outcome.diff, self._folder),
         )
         self._tell_installed(run.facts.extensions, outcome.memory_peak_bytes)  # it may end between two looks

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agent.options import RunRequest
 
 Workspace = Literal["shared", "copy", "worktree"]
+Engine = Literal["local", "ray"]
 StopReason = Literal["done", "drained", "stopped", "budget", "deadline", "failures", "failed"]
 """`failed`: the files of the batch cannot be written."""
 
@@ -43,6 +44,12 @@ class BatchRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the first request of a prefix goes alone until its reply begins, so that the others find it cached."""
     batch_api: bool = False
     """Whether the tasks go through the Message Batches API."""
+    engine: Engine = "local"
+    """Where the processes of the runs are: on this machine, or on the nodes of a Ray cluster."""
+    address: str | None = None
+    """With `ray`: the address of the cluster. None: as Ray finds it."""
+    upload: str | None = None
+    """With `ray`: the absolute path of a folder that each node gets a copy of."""
     task_timeout: float | None = None
     """Seconds for a run whose task has no `timeout_s`."""
     task_max_cost_usd: float | None = None
@@ -87,6 +94,8 @@ class RunView(msgspec.Struct, frozen=True):
     cost_usd: float | None
     memory_bytes: int
     why_paused: str = ""
+    node: str = ""
+    """The node that it runs on; empty for this machine."""
 
 
 class MessageBatchView(msgspec.Struct, frozen=True):

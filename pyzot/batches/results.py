@@ -85,6 +85,8 @@ class TaskResult(Part):
     may_pass: bool = False
     """Whether another attempt may end better: after a crash, and after an `error` or `rate_limit` of the server or the
     connection that is not certain to come again."""
+    node: str | None = None
+    """The node that has run the attempt; absent for a batch on one machine."""
     text: str = ""
     """The final text, as in the `result` record. Cut to `TEXT_KEPT` bytes; the events have all of it."""
     is_cut: bool = False

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from functools import partial
 
 import msgspec
 
+from agent.batch.pool.leases import WorkerSet
 from agent.batch.pool.model_pool import ModelPool
 from tests.support.obeying_worker import FINAL, START, starter
 from tests.support.patience import PATIENCE_S
@@ -34,7 +36,7 @@ class Batch:
         self.on_line = self._on_line
         self.pool = ModelPool(
             loop,
-            start or starter(loop, self.children),
+            partial(WorkerSet, loop, start or starter(loop, self.children)),
             jobs=jobs,
             on_line=lambda run, raw: self.on_line(run, raw),  # noqa: PLW0108  tests replace it
             on_paused=lambda run, reason: self.told.append((run, reason)),

@@ -50,6 +50,8 @@ class Started(Line, frozen=True, kw_only=True, tag="started"):
     attempt: int
     digest: str = ""
     """Hash of the task and of the files that it names; it shows whether inputs have changed."""
+    node: str | msgspec.UnsetType = msgspec.UNSET
+    """The node that runs it; absent for a batch on one machine."""
 
 
 class Paused(Line, frozen=True, kw_only=True, tag="paused"):

@@ -132,6 +132,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     may_pass: bool = False
     """Whether another attempt may end better: after a crash, and after an `error` or `rate_limit` of the server or the
     connection that is not certain to come again."""
+    node: str | msgspec.UnsetType = msgspec.UNSET
+    """The node that has run the attempt; absent for a batch on one machine."""
     text: str = ""
     """The final text, as in the `result` record. Cut to `TEXT_KEPT` bytes; the events have all of it."""
     is_cut: bool = False

@@ -67,6 +67,8 @@ class BatchChanged(Record, frozen=True, kw_only=True, tag="batch_changed"):
 class TaskStart(Record, frozen=True, kw_only=True, tag="task_start"):
     task: str
     attempt: int
+    node: str | msgspec.UnsetType = msgspec.UNSET
+    """The node that runs it; absent for a batch on one machine."""
     time: str
 
 

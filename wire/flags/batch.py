@@ -107,6 +107,18 @@ OF_THE_BATCH = (
         "--batch-api", "Send tasks of one turn through the Message Batches API, at half the price.", SWITCH, POOL,
     ),
     SHARE.variant(panel=POOL),
+    Flag(
+        "--engine", "local: run the tasks on this machine. ray: on the nodes of a cluster (pip install pyzot[ray]).",
+        Kind.CHOICE, POOL, choices=("local", "ray"), default="local",
+    ),
+    Flag(
+        "--address", "With --engine ray: the cluster, as ray://HOST:10001 or HOST:6379. Default: RAY_ADDRESS, or the"
+        " cluster of this machine.", panel=POOL,
+    ),
+    Flag(
+        "--upload", "With --engine ray: copy this folder to each node, without what .gitignore names; tasks in it run"
+        " in the copies.", panel=POOL, metavar="DIR",
+    ),
     MAX_COST_USD,
     RESERVE,
     MAX_TOKENS,

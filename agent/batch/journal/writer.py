@@ -12,6 +12,8 @@ from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from agent.batch.journal.checkpoint import Prefix, write_checkpoint
 from agent.batch.journal.errors import JournalError
 from agent.batch.journal.lock import Lock
@@ -154,9 +156,9 @@ class Journal:
         """This process begins its work."""
         self.append(Opened, version=version, pid=os.getpid(), tasks=tasks, jobs=jobs, socket=socket)
 
-    def started(self, task: str, attempt: int, digest: str = "") -> None:
+    def started(self, task: str, attempt: int, digest: str = "", node: str = "") -> None:
         """An attempt is about to begin: fork in `when_durable`."""
-        self.append(Started, task=task, attempt=attempt, digest=digest)
+        self.append(Started, task=task, attempt=attempt, digest=digest, node=node or msgspec.UNSET)
 
     def paused(self, task: str, attempt: int, reason: str) -> None:
         self.append(Paused, task=task, attempt=attempt, reason=reason)

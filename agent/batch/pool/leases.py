@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 import orjson
@@ -15,19 +15,57 @@ import orjson
 from agent.model.worker_process import ModelWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent.batch.pool.prefix_turns import Prefix
     from agent.batch.throttle import Throttle
     from agent.model.provider import Line
     from agent.model.worker_process import StartWorker
     from supervisor.loop.loop import Loop, Timer
+    from supervisor.process.child import Child
+    from supervisor.process.teardown import Stoppable
+    from supervisor.template.forked_child import ForkedChild
     from wire.batch.link import ModelRequest
 
 _FAMILY = re.compile(r"claude-(?:(?P<name>[a-z]+)-(?P<major>\d{1,2})(?!\d)|\d{1,2}(?:-\d{1,2})?-[a-z]+)")
 """`claude-opus-4-1-20250805` and `claude-3-5-haiku-20241022`: Anthropic limits the models of one name and one major
 version together, and those with the older names each by itself."""
 _VERSION = re.compile(r"[-@](?:\d{8}|latest)$")
+
+
+class LeasedWorker(Protocol):
+    """A worker that serves a lease."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it has got the request, or would get it at once."""
+
+    def send_once_ready(self, line: bytes) -> None: ...
+    def hold(self) -> None: ...
+    def read_on(self) -> None: ...
+
+
+class Workers(Protocol):
+    """The workers of a pool, as `WorkerSet` has them on this machine."""
+
+    @property
+    def leased(self) -> int: ...
+    def lease(self, lease: Lease, most: int) -> LeasedWorker: ...
+    def free(self, lease: Lease) -> None: ...
+    def kill(self, lease: Lease) -> None: ...
+    def children(self) -> list[Child | ForkedChild]: ...
+    def stop(self) -> Sequence[Stoppable]: ...
+
+
+class MakeWorkers(Protocol):
+    """Makes them; the callbacks are those of `WorkerSet`."""
+
+    def __call__(
+        self,
+        *,
+        on_line: Callable[[Lease, Line, bytes | bytearray], None],
+        on_failed: Callable[[Lease, str], None],
+    ) -> Workers: ...
 
 
 class LeaseState(Enum):
@@ -78,7 +116,7 @@ class Lease:
     prefix: Prefix | None = field(compare=False, default=None, repr=False)
     """The beginning that it may share with requests of other runs."""
     state: LeaseState = field(compare=False, default=LeaseState.QUEUED)
-    worker: ModelWorker | None = field(compare=False, default=None, repr=False)
+    worker: LeasedWorker | None = field(compare=False, default=None, repr=False)
     refusals: int = field(compare=False, default=0)
     is_told: bool = field(compare=False, default=False)
     """Whether its run knows that it is paused."""
@@ -215,6 +253,10 @@ class WorkerSet:
         """Every worker whose end is not known yet."""
         return [member.worker for member in self._members if member.worker is not None]
 
+    def children(self) -> list[Child | ForkedChild]:
+        """The processes of all workers."""
+        return [worker.child for worker in self.all]
+
     @property
     def leased(self) -> int:
         return sum(member.state is WorkerState.LEASED for member in self._members)
@@ -264,7 +306,7 @@ class WorkerSet:
             if member.lease is lease:
                 self._kill(member)
 
-    def stop(self) -> list[ModelWorker]:
+    def stop(self) -> Sequence[ModelWorker]:
         """Forgets all leases, and returns the workers, for the one who stops them."""
         if self._timer is not None:
             self._timer.cancel()

@@ -19,7 +19,6 @@ from agent.batch.pool.leases import (
     LeaseQueue,
     LeaseState,
     RunCounters,
-    WorkerSet,
     connection_of,
     max_tokens_of,
     request_line,
@@ -34,9 +33,8 @@ from supervisor.process.child import SpawnError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agent.batch.pool.leases import ModelAccount, WorkerConnection
+    from agent.batch.pool.leases import MakeWorkers, ModelAccount, WorkerConnection
     from agent.model.provider import Line
-    from agent.model.worker_process import StartWorker
     from supervisor.loop.loop import Loop, Timer
     from supervisor.process.child import Child
     from supervisor.process.teardown import Stoppable
@@ -61,7 +59,7 @@ class ModelPool:
     def __init__(
         self,
         loop: Loop,
-        start_worker: StartWorker,
+        make_workers: MakeWorkers,
         *,
         jobs: int,
         warm_cache: bool = True,
@@ -89,7 +87,7 @@ class ModelPool:
         self._users_pause = ""
         self._turns = PrefixTurns()
         self._warms = warm_cache
-        self._workers = WorkerSet(loop, start_worker, on_line=self._take, on_failed=self._fail)
+        self._workers = make_workers(on_line=self._take, on_failed=self._fail)
         self._timer: Timer | None = None
         self._is_pumping = False
         self._is_stopping = False
@@ -183,7 +181,7 @@ class ModelPool:
 
     def children(self) -> list[Child | ForkedChild]:
         """The processes of all workers."""
-        return [worker.child for worker in self._workers.all]
+        return self._workers.children()
 
     def stoppables(self) -> Sequence[Stoppable]:
         """The workers, to stop them at the end of the batch, which begins with this call."""

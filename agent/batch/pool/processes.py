@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from agent.batch.host.own_host import OwnHost
+from agent.batch.pool.leases import WorkerSet
 from agent.model.worker_process import program_starter, worker_environment
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.tracker import ProcessTracker
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agent.batch.log import BatchLog
+    from agent.batch.pool.leases import Lease, Workers
+    from agent.model.provider import Line
     from supervisor.loop.loop import Loop
     from supervisor.loop.pipes import PipeReader
     from supervisor.process.table import Identity
@@ -139,6 +142,10 @@ class Launch(Protocol):
         on_exit: Callable[[ExitStatus], None],
         on_failed: Callable[[SpawnError], None],
     ) -> RunChild: ...
+
+
+class ProcessesError(Exception):
+    """The processes of a batch cannot be started; the text says why and what to do."""
 
 
 class Processes:
@@ -271,6 +278,19 @@ class Processes:
         return self._start_program(
             provider, on_stdout=on_stdout, on_stderr=on_stderr, on_exit=on_exit, outbox_limit=outbox_limit
         )
+
+    def make_workers(
+        self,
+        *,
+        on_line: Callable[[Lease, Line, bytes | bytearray], None],
+        on_failed: Callable[[Lease, str], None],
+    ) -> Workers:
+        """As `agent.batch.pool.leases.MakeWorkers`."""
+        return WorkerSet(self._loop, self.start_worker, on_line=on_line, on_failed=on_failed)
+
+    def kill_tree(self, child: RunChild) -> set[Identity]:
+        """As the function of this name."""
+        return kill_tree(child)
 
     def _lose_template(self, error: SpawnError) -> None:
         if not error.may_pass and self._forks:

@@ -84,8 +84,10 @@ class RunProcess:
         launch: Launch,
         memory_of: Callable[[RunChild], RunMemory | None],
         spared: Callable[[], Iterable[int]] = tuple,
+        kill_tree: Callable[[RunChild], set[Identity]] = kill_tree,
+        node: str = "",
     ) -> None:
-        """`spared` gives the pids that bear the same marks and are not the run's."""
+        """`spared` gives the pids that bear the same marks and are not the run's. `node`: see `RunView`."""
         self.order = order
         self.life = RunLife.NEW
         self.child: RunChild | None = None
@@ -103,6 +105,8 @@ class RunProcess:
         self._launch = launch
         self._memory_of = memory_of
         self._spared = spared
+        self._kill_tree = kill_tree
+        self._node = node
         self._doing = RunState.STARTING
         self._is_stopping = False
         self._clock = RunClock(loop.clock())
@@ -142,17 +146,17 @@ class RunProcess:
         return RunState.PAUSED if self._clock.is_paused else self._doing
 
     def view(self) -> RunView:
-        now = self._loop.clock()
         return RunView(
             task=self.task,
             attempt=self.attempt,
             state=self.state,
-            since_s=self._clock.passed_s(now),
+            since_s=self._clock.passed_s(self._loop.clock()),
             step=self.facts.step,
             usage=self.facts.usage,
             cost_usd=None if self.facts.has_unknown_cost else self.facts.known_usd,
             memory_bytes=0 if self.memory is None else self.memory.now,
             why_paused=self.why_paused,
+            node=self._node,
         )
 
     # --- start ----------------------------------------------------------------------------------------------
@@ -171,11 +175,9 @@ class RunProcess:
             return
         try:
             self._link = RunLink(
-                loop,
-                on_line=self._on_line,
-                on_end=self._on_link_end,
+                loop, on_line=self._on_line, on_end=self._on_link_end,
                 on_pace=lambda is_behind: self._listener.run_is_behind(self, is_behind),
-            )
+            )  # fmt: skip
             self.child = self._launch(
                 link=self._link.theirs.fileno(),
                 stderr=files.stderr,
@@ -324,7 +326,7 @@ class RunProcess:
         self._end_reason = self._end_reason or end_reason
         self._patience.end()
         if self.child is not None:
-            self._others |= kill_tree(self.child)
+            self._others |= self._kill_tree(self.child)
 
     def _await(self, seconds: float, failure: str) -> None:
         """Kills the run after so many seconds. One that has said how it ended keeps that."""
