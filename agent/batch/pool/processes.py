@@ -176,10 +176,12 @@ class Processes:
         host_order: HostOrder | None = None,
         log: BatchLog,
         on_shared: Callable[[Serving], None] = lambda _line: None,
+        token: str = "",
     ) -> None:
         """`has_template` None: if the system can have one. `run_program` takes the place of the runs' program, without
-        a template. `host_order` None: no host is started. `on_shared` gets the first line of the host that serves."""
-        self.token = os.urandom(16).hex()
+        a template. `host_order` None: no host is started. `on_shared` gets the first line of the host that serves.
+        Without a `token` a new one is made."""
+        self.token = token or os.urandom(16).hex()
         """In the environment of every process of the batch. That of a run is longer: the token, a dot and a number."""
         self._loop = loop
         self._owns_process = owns_process
