@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.batch.cluster.arriving_files import ArrivingFiles
+from agent.batch.cluster.extension_facts import extension_facts
 from agent.batch.cluster.grants import GrantSet
 from agent.batch.cluster.node_set import NodeSet
 from agent.batch.cluster.nodes import NodeState, is_decided, opening_fault
@@ -16,6 +17,8 @@ from agent.batch.cluster.remote_child import RemoteChild
 from agent.batch.cluster.set_up import set_up
 from agent.batch.journal.errors import FolderError
 from agent.batch.pool.processes import Processes, ProcessesError, RunMemory
+from supervisor.home.config import ConfigError
+from supervisor.home.zot_home import zot_home
 from supervisor.process.child import SpawnError
 from supervisor.process.stop_policy import Patience
 from wire.batch import node_frames as frames
@@ -114,10 +117,14 @@ class NodeProcesses(Processes):
         super().open(is_needed=False)
         if not is_needed:
             return
-        batch = self._folder.read_batch()
+        batch, run = self._folder.read_batch(), self._request.run
+        try:
+            extensions = extension_facts(run, run.home or zot_home())
+        except (ConfigError, OSError) as error:
+            raise ProcessesError(str(error)) from None
         self._nodes.set_up = set_up(
             self._request, self._tasks, version=self._version, token=self.token,
-            bases=() if batch is None else batch.bases,
+            bases=() if batch is None else batch.bases, extensions=extensions,
         )  # fmt: skip
         self._carrier.start()
         self._loop.run_until(lambda: self._nodes.is_up or self._is_given_up, self._loop.clock() + REACH_S)

@@ -38,7 +38,7 @@ def set_up(
         request=bytes(encode_request(replace(request.run, cwd=cwd, trace=False))),
         share=request.share,
         run_memory=request.run_memory,
-        folders=tuple(sorted({cwd, *(task.cwd or cwd for task in tasks)})),
+        folders=tuple(sorted({path for task in tasks for path in (task.cwd or cwd, *(task.ext or ()))} | {cwd})),
         files=tuple(sorted({*_files_of_flags(request), *(path for task in tasks for path in _files_of(task))})),
         repositories=tuple(sorted((base.repository, base.commit) for base in bases)),
         extensions=tuple(sorted(extensions)),
@@ -47,9 +47,7 @@ def set_up(
 
 
 def _files_of(task: Task) -> Iterator[str]:
-    """The files and folders that a task names, besides its working folder."""
     yield from task.files
-    yield from task.ext or ()
     yield from _paths(task.replay)
     if isinstance(task.output_schema, str):
         yield from _paths(task.output_schema)
@@ -57,7 +55,7 @@ def _files_of(task: Task) -> Iterator[str]:
 
 def _files_of_flags(request: BatchRequest) -> Iterator[str]:
     run = request.run
-    yield from (*run.extensions, *run.mcp_configs, *run.images)
+    yield from (*run.mcp_configs, *run.images)
     yield from _paths(run.replay, run.api_key_file, run.output_schema)
 
 
