@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agent.batch.batch import Batch
     from agent.batch.cluster.carrier import CarrierListener
     from supervisor.loop.loop import Loop
+    from tests.support.messages_server.server import MessagesServer
 
 
 class NodePlace(BatchPlace):
@@ -30,6 +31,16 @@ class NodePlace(BatchPlace):
 
         given = {"engine": "ray", "make_carrier": make, "version": VERSION, "run_program": None, **given}
         return super().batch(tasks, **given)
+
+    def asking(self, server: MessagesServer, count: int) -> tuple[list[Task], dict[str, Any]]:
+        """Tasks that ask a server, and the flags for that. The nodes read the key."""
+        project, key = self.folder / "project", self.folder / "key"
+        project.mkdir(exist_ok=True)
+        key.write_text("of-the-nodes\n")
+        key.chmod(0o600)
+        tasks = [Task(id=f"t{n}", prompt=f"task {n}", cwd=str(project)) for n in range(count)]
+        flags = {"base_url": server.base_url, "model": "claude-sonnet-4-5", "provider": "anthropic"}
+        return tasks, {"run": {**flags, "api_key_file": str(key)}}
 
     def replayed(self, count: int) -> list[Task]:
         """Tasks that a recording answers: t0, t1, and so on."""
