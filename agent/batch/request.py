@@ -102,8 +102,8 @@ class NodeView(msgspec.Struct, frozen=True):
     """One node of the cluster that the batch runs on, or has lost."""
 
     name: str
-    host: str
-    """The name of its machine; empty if unknown."""
+    address: str
+    """Of its machine, for people; empty if unknown."""
     runs: int
     jobs: int
     """Runs at the same time that it offers; 0 for one that takes none."""

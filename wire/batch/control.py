@@ -92,8 +92,8 @@ class NodeState(msgspec.Struct, frozen=True):
     """One node of the cluster of a batch."""
 
     name: str
-    host: str
-    """The name of its machine; empty if unknown."""
+    address: str
+    """Of its machine, for people; empty if unknown."""
     runs: int
     jobs: int
     """Runs at the same time that it offers."""

@@ -66,7 +66,7 @@ class BatchRequests:
             elapsed_s=round(view.elapsed_s, 3),
             eta_s=view.eta_s,
             nodes=tuple(
-                control.NodeState(node.name, node.host, node.runs, node.jobs, valid_text(node.trouble))
+                control.NodeState(node.name, node.address, node.runs, node.jobs, valid_text(node.trouble))
                 for node in view.nodes
             ),
         )

@@ -55,10 +55,10 @@ def finished_line(end: TaskEnd, done: int, tasks: int, width: int | None = None)
 
 
 def node_text(node: NodeView | NodeState) -> str:
-    """`node-2 (build-7): 3 of 4 runs`, or why it takes none."""
-    host = f" ({one_line(valid_text(node.host), 60)})" if node.host else ""
+    """`node-2 (10.0.0.7): 3 of 4 runs`, or why it takes none."""
+    where = f" ({one_line(valid_text(node.address), 60)})" if node.address else ""
     how = one_line(valid_text(node.trouble), 300) or f"{count_text(node.runs)} of {plural(node.jobs, 'run')}"
-    return f"{one_line(valid_text(node.name), 60)}{host}: {how}"
+    return f"{one_line(valid_text(node.name), 60)}{where}: {how}"
 
 
 def changed_line(change: BatchChanged | Changed) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -144,3 +146,22 @@ def test_without_a_credential_here_tasks_go_to_nodes_that_have_one(tmp_path, mon
     given = tasks("a")
     assert "no credential for" in str(check_tasks(given, {}, request(tmp_path, engine="local")))
     assert check_tasks(given, {}, request(tmp_path)) is None
+
+
+def test_the_guide_has_the_sentences_that_are_said(tmp_path):
+    guide = (Path(__file__).parents[4] / "docs" / "clusters.md").read_text()
+    refused = guide.partition("## What is refused")[2].partition("| a cluster that does not answer")[0]
+    sentences = re.findall(r"^\| .* \| `(--.*?)`.* \|$", refused, re.MULTILINE)
+    faults = [
+        fault(tmp_path, engine="local", address="auto"),
+        fault(tmp_path, {"api_key": "k"}),
+        fault(tmp_path, {"host": "."}),
+        fault(tmp_path, batch_api=True),
+        *(fault(tmp_path, address=address) for address in ("head", "http://head:8265", "x y")),
+        fault(tmp_path, upload=f"{tmp_path}/DIR"),
+        fault(tmp_path, upload=str(tmp_path), workspace="worktree"),
+    ]
+    assert len(sentences) == len(faults)
+    for said in sentences:
+        pattern = ".*".join(map(re.escape, said.split("…")))
+        assert any(re.fullmatch(pattern, one) for one in faults), said
