@@ -164,9 +164,9 @@ class NodeRun:
             return
         is_held = self._output.is_held
         self._link.hold(held=is_held)
-        for pipe, reads in ((self._child.stdout, self._is_read), (self._errors, True)):
-            if pipe is not None and pipe.is_open:
-                self._loop.watch(pipe, read=reads and not is_held)
+        self._child.stdout.hold(held=is_held or not self._is_read)
+        if self._errors is not None:
+            self._errors.hold(held=is_held)
 
     def kill(self) -> None:
         """Kills the whole tree now."""
