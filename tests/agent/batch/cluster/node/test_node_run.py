@@ -203,7 +203,7 @@ def test_the_memory_of_runs_is_told_when_it_changes(driver: NodeDriver) -> None:
     driver.ready(run_memory=2**30)
     run = driver.start(Task(id="a", prompt="go", setup="sleep 1000"))
     memory = driver.take(node_frames.Memory, lambda frame: frame.runs.get(run, 0) > 2**20)
-    assert memory.shared > 2**20
+    assert memory.shared > 0
     driver.send(Kill(run=run))
     driver.take(node_frames.Memory, lambda frame: frame.runs == {})
     driver.end()
