@@ -22,7 +22,7 @@ def place(tmp_path: Path) -> NodePlace:
 
 
 def test_replayed_tasks_on_two_nodes(place: NodePlace) -> None:
-    end = place.run(place.replayed(6))
+    end = place.run(place.replayed(6), run_program=None)
     assert (end.exit_code, end.statuses) == (0, {"ok": 6})
     ends = place.ends()
     assert {one.text for found in ends.values() for one in found} == {"well done"}
@@ -34,7 +34,7 @@ def test_a_node_is_killed_and_one_is_added(place: NodePlace) -> None:
     def disturb(batch: Batch) -> None:
         when(batch, lambda: len(place.ends()) >= 6, lambda: (place.carrier.kill_node("n1"), place.carrier.add_node()))
 
-    end = place.run(place.replayed(20), do=disturb)
+    end = place.run(place.replayed(20), run_program=None, do=disturb)
     assert (end.exit_code, end.statuses) == (0, {"ok": 20})
     assert all(len(found) == 1 for found in place.ends().values())
     lost = [one for found in place.ends(final=False).values() for one in found if one.status is TaskStatus.INTERRUPTED]
