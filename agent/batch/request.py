@@ -98,6 +98,19 @@ class RunView(msgspec.Struct, frozen=True):
     """The node that it runs on; empty for this machine."""
 
 
+class NodeView(msgspec.Struct, frozen=True):
+    """One node of the cluster that the batch runs on, or has lost."""
+
+    name: str
+    address: str
+    """Of its machine, for people; empty if unknown."""
+    runs: int
+    jobs: int
+    """Runs at the same time that it offers; 0 for one that takes none."""
+    trouble: str = ""
+    """Why it takes no runs: it was lost, or cannot run this batch. Empty while it does, or is made ready."""
+
+
 class MessageBatchView(msgspec.Struct, frozen=True):
     """One message batch (`--batch-api`) whose results are not all recorded."""
 
@@ -144,6 +157,8 @@ class BatchView(msgspec.Struct, frozen=True):
     """Memory of all runs, the template and the model workers, in bytes."""
     rate_limited: int
     sent: tuple[MessageBatchView, ...] = ()
+    nodes: tuple[NodeView, ...] = ()
+    """Empty for a batch on one machine."""
 
 
 class BatchControls(msgspec.Struct):

@@ -30,7 +30,8 @@ Kind = TypeVar("Kind", bound=node_frames.Frame)
 class NodeDriver:
     """Of one node. `home` is its `$ZOT_HOME`, and `cwd` the folder of the batch."""
 
-    def __init__(self, loop: Loop, home: Path, cwd: Path, **carrier: Any) -> None:
+    def __init__(self, loop: Loop, home: Path, cwd: Path, *, runs_in: Path | None = None, **carrier: Any) -> None:
+        """`runs_in`: the working folder of the program, as the copy of `--upload` would be."""
         self.loop = loop
         self.home = home
         self.cwd = cwd
@@ -42,7 +43,7 @@ class NodeDriver:
         self._taken = 0
         self._reader = node_frames.from_node_reader()
         self._count = 0
-        self.carrier = PipeCarrier(loop, self, count=0, **carrier)
+        self.carrier = PipeCarrier(loop, self, count=0, cwd=runs_in, **carrier)
         self.node = self.carrier.add_node()
 
     # --- CarrierListener ----------------------------------------------------------------------------------------

@@ -79,7 +79,8 @@ def _other_extensions(wanted: Iterable[ExtensionFact], run: RunRequest, home: Pa
 
 
 def differences(wanted: Iterable[ExtensionFact], found: Iterable[ExtensionFact]) -> Iterator[str]:
-    """What is different at the node, `found`, from the driver, `wanted`: only extensions that run count. Pure."""
+    """The differences of the node's extensions, `found`, from those of the driver, `wanted`: only those that run count.
+    Pure."""
     here = {fact.name: fact for fact in found}
     there = {fact.name: fact for fact in wanted}
     for name, fact in sorted(there.items()):

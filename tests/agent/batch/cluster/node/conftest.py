@@ -23,7 +23,7 @@ __all__ = ["server"]
 def make_driver(loop: Loop, tmp_path: Path) -> Iterator[Callable[..., NodeDriver]]:
     made: list[NodeDriver] = []
     for name in ("home", "project", "tmp"):
-        (tmp_path / name).mkdir()
+        (tmp_path / name).mkdir(exist_ok=True)
 
     def make(**given: Any) -> NodeDriver:
         env = {"TMPDIR": str(tmp_path / "tmp"), **given.pop("env", {})}
