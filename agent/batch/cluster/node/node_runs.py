@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections import deque
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -89,7 +89,10 @@ class NodeRuns:
             self._is_ready = True
             self._be_ready()
         while self._to_start:
-            self._to_start.popleft().start()
+            run = self._to_start.popleft()
+            if socket := self._processes.host_socket():
+                run.begin = self._places.with_host(run.begin, socket)
+            run.start()
 
     def set_pace(self) -> None:
         """Reads from all runs, or from none, as the output says."""
@@ -101,9 +104,7 @@ class NodeRuns:
         most = jobs_within(MOST_JOBS, fd_limit.soft_limit())
         jobs = default_jobs(cores(), available_memory(), self._run_memory)
         serving = None if self._serving is None else host_lines.encode(self._serving)
-        self._output.send(
-            node_frames.Ready(jobs=min(jobs, most), most_jobs=most, host=socket.gethostname(), serving=serving)
-        )
+        self._output.send(node_frames.Ready(jobs=min(jobs, most), most_jobs=most, host=gethostname(), serving=serving))
         self._sample()
 
     def _on_shared(self, line: Serving) -> None:
@@ -137,7 +138,7 @@ class NodeRuns:
             begin = link.decode_from_batch(frame.begin)
             if not isinstance(begin, link.Begin) or begin.run != frame.run:
                 raise TaskError("it is no order for this run")
-            here = self._places.begin(begin, host=self._processes.host_socket(), token=self._processes.token)
+            here = self._places.begin(begin, self._processes.token)
         except (TaskError, msgspec.DecodeError, TypeError, KeyError, UnicodeEncodeError) as error:
             why = f"the order for the run cannot be read: {error}"
             self._output.send(node_frames.NotStarted(run=frame.run, message=why, may_pass=False))
