@@ -85,7 +85,11 @@ def test_more_jobs_than_the_nodes_offer_are_shared_out(place: NodePlace) -> None
     found: list[list[str]] = []
 
     def watch(batch: Batch) -> None:
-        when(batch, running(batch, 6), lambda: (found.append([run.node for run in batch.view().runs]), stop(batch)))
+        def look() -> None:
+            found.append([run.node for run in batch.view().runs])
+            stop(batch)
+
+        when(batch, running(batch, 6), look)
 
     place.run(tasks(*["hang"] * 8), jobs=6, do=watch)
     assert sorted(found[0]) == ["n1"] * 3 + ["n2"] * 3
@@ -187,7 +191,7 @@ def test_without_a_node_the_batch_fails_in_the_end(place: NodePlace, monkeypatch
 
 def test_a_carrier_that_fails_ends_the_batch(place: NodePlace) -> None:
     def disturb(batch: Batch) -> None:
-        when(batch, running(batch, 2), lambda: batch._processes._nodes.carrier_failed("the cluster has gone"))
+        when(batch, running(batch, 2), lambda: place.carrier._listener.carrier_failed("the cluster has gone"))
 
     end = place.run(tasks("hang", "hang", "ok"), do=disturb)
     assert (end.reason, end.exit_code) == ("failed", 1)
@@ -196,7 +200,7 @@ def test_a_carrier_that_fails_ends_the_batch(place: NodePlace) -> None:
 
 def test_a_node_with_a_fault_counts_as_gone(place: NodePlace) -> None:
     def disturb(batch: Batch) -> None:
-        when(batch, running(batch, 2), lambda: batch._processes._nodes.node_said("n1", b"\xff\xff\xff\xff"))
+        when(batch, running(batch, 2), lambda: place.carrier._listener.node_said("n1", b"\xff\xff\xff\xff"))
         when(batch, lambda: bool(place.ends(final=False)), lambda: stop(batch))
 
     place.run(tasks("hang", "hang"), each=1, do=disturb)
@@ -260,7 +264,7 @@ def test_nothing_to_do_starts_no_node(place: NodePlace) -> None:
 
 def test_a_node_that_comes_later_and_cannot_is_told_once(place: NodePlace) -> None:
     def add(batch: Batch) -> None:
-        when(batch, running(batch, 1), lambda: batch._processes._nodes.node_cannot("n9", "10.0.0.9", "another Python"))
+        when(batch, running(batch, 1), lambda: place.carrier._listener.node_cannot("n9", "10.0.0.9", "another Python"))
         when(batch, lambda: any("n9" in line for line in place.said), lambda: stop(batch))
 
     place.run(tasks("hang"), do=add)
@@ -296,7 +300,11 @@ def test_a_chosen_number_stays_when_a_node_joins(place: NodePlace) -> None:
             jobs.append(batch.view().jobs)
             stop(batch)
 
-        when(batch, running(batch, 2), lambda: (change(batch, control.SetJobs("1", 1)), place.carrier.add_node()))
+        def act() -> None:
+            change(batch, control.SetJobs("1", 1))
+            place.carrier.add_node()
+
+        when(batch, running(batch, 2), act)
         when(batch, lambda: any("has joined" in line for line in place.said), joined)
 
     place.run(tasks(*["hang"] * 4), nodes=1, do=do)

@@ -32,7 +32,11 @@ def test_replayed_tasks_on_two_nodes(place: NodePlace) -> None:
 
 def test_a_node_is_killed_and_one_is_added(place: NodePlace) -> None:
     def disturb(batch: Batch) -> None:
-        when(batch, lambda: len(place.ends()) >= 6, lambda: (place.carrier.kill_node("n1"), place.carrier.add_node()))
+        def act() -> None:
+            place.carrier.kill_node("n1")
+            place.carrier.add_node()
+
+        when(batch, lambda: len(place.ends()) >= 6, act)
 
     end = place.run(place.replayed(20), run_program=None, do=disturb)
     assert (end.exit_code, end.statuses) == (0, {"ok": 20})
