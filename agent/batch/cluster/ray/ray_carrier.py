@@ -32,7 +32,11 @@ UPLOAD_S = 600.0
 """The same with a folder to upload."""
 OUTBOX_LIMIT = 1024 * 1024 * 1024
 """Maximum of bytes that wait for the process, which always reads."""
-SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0", "RAY_CLIENT_RECONNECT_GRACE_PERIOD": "0"}
+SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+    "RAY_CLIENT_RECONNECT_GRACE_PERIOD": "0",
+}
 """No statistics for Ray's authors; and no upload of the working folder that nobody asked for, which Ray makes under
 `uv run`."""
 
@@ -109,7 +113,12 @@ class RayCarrier:
             self.child.stdin.end()
 
     def _tell(self, frame: ToRay) -> None:
-        if not self._is_over and self.child is not None and self.child.is_running and not self.child.send(encode(frame)):
+        if (
+            not self._is_over
+            and self.child is not None
+            and self.child.is_running
+            and not self.child.send(encode(frame))
+        ):
             self._fail("the process for Ray does not read its input")
 
     # --- from the process -------------------------------------------------------------------------------------
