@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Workspace = Literal["shared", "copy", "worktree"]
 Engine = Literal["local", "ray"]
 StopReason = Literal["done", "drained", "stopped", "budget", "deadline", "failures", "failed"]
-"""`failed`: the files of the batch cannot be written."""
+"""`failed`: the files of the batch cannot be written, or it has no nodes any longer."""
 
 
 class BatchRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ when the driver has said `grant`.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
@@ -23,6 +23,7 @@ FRAME_LIMIT = 512 * 1024 * 1024
 PIECE = 1024 * 1024
 """Maximum of bytes of a file, or of an output, in one frame."""
 _LENGTH = struct.Struct(">I")
+_F = TypeVar("_F")
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
@@ -245,14 +246,14 @@ def encode(frame: msgspec.Struct) -> bytes:
     return _LENGTH.pack(len(body)) + body
 
 
-class FrameReader:
+class FrameReader(Generic[_F]):
     """Puts frames together. `decoder` is that of the frames of the other side."""
 
-    def __init__(self, decoder: msgspec.msgpack.Decoder[ToNode] | msgspec.msgpack.Decoder[FromNode]) -> None:
+    def __init__(self, decoder: msgspec.msgpack.Decoder[_F]) -> None:
         self._decoder = decoder
         self._bytes = bytearray()
 
-    def feed(self, data: bytes) -> Iterator[ToNode | FromNode]:
+    def feed(self, data: bytes) -> Iterator[_F]:
         """Yields each frame that the data completes. Raises `FrameError`; then nothing more can be read."""
         self._bytes += data
         at = 0
@@ -274,11 +275,11 @@ class FrameReader:
             del self._bytes[:at]
 
 
-def to_node_reader() -> FrameReader:
+def to_node_reader() -> FrameReader[ToNode]:
     """For the node: reads what the driver sends."""
     return FrameReader(msgspec.msgpack.Decoder(ToNode))
 
 
-def from_node_reader() -> FrameReader:
+def from_node_reader() -> FrameReader[FromNode]:
     """For the driver: reads what a node sends."""
     return FrameReader(msgspec.msgpack.Decoder(FromNode))

@@ -219,8 +219,8 @@ class RunProcess:
 
     def hold_output(self, *, held: bool) -> None:
         """Whether its event stream is not read: then the run waits once the pipe is full."""
-        if self.child is not None and self.life is RunLife.ALIVE and self.child.stdout.is_open:
-            self._loop.watch(self.child.stdout, read=not held)
+        if self.child is not None and self.life is RunLife.ALIVE:
+            self.child.stdout.hold(held=held)
 
     def pause(self, why: str) -> bool:
         """The run waits for a rate limit: its time stands still. Returns whether it was not paused before."""

@@ -71,7 +71,7 @@ def test_a_call_is_not_made_again_without_another_worker(host: Host, marks: Path
 def test_a_call_ends_once_when_both_workers_die_together(host: Host, marks: Path):
     add_pool(host, marks, 2)
     answers = begin(host, "hold_again")
-    host.until(marks.exists)
+    host.until(lambda: marks.exists() and attempts(marks, "hold_again") == 1)
     for worker in workers_of(host):
         os.kill(worker.pid, signal.SIGKILL)
         os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
@@ -92,7 +92,7 @@ def test_a_cancelled_call_is_not_made_again(host: Host, marks: Path):
     add_pool(host, marks, 2)
     answers: list[ToolAnswer] = []
     asked = host.begin_call("hold_again", b"{}", answers.append)
-    host.until(marks.exists)
+    host.until(lambda: marks.exists() and attempts(marks, "hold_again") == 1)
     holder = next(worker for worker in workers_of(host) if worker.requests.pending)
     os.kill(holder.pid, signal.SIGKILL)
     host.until(lambda: not holder.requests.pending)
