@@ -8,8 +8,6 @@ from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from agent.batch.attempts import SAMPLE_LIMITED_S, SAMPLE_S, SAMPLE_SHARED_S
 from agent.batch.cluster.node.node_requests import NodeRequests
 from agent.batch.cluster.node.node_run import NodeRun
@@ -20,6 +18,7 @@ from agent.batch.pool.processes import Processes
 from supervisor.process import fd_limit
 from wire.batch import host_lines, link, node_frames
 from wire.batch.task import TaskError
+from wire.lenient_json import UNREADABLE
 
 if TYPE_CHECKING:
     from agent.batch.cluster.node.frame_output import FrameOutput
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
 
 MOST_JOBS = 1024
 """Maximum of runs at the same time that a node offers."""
+BAD_ORDER = (*UNREADABLE, TaskError, TypeError, KeyError, UnicodeEncodeError)
+"""Errors of an order that cannot be read."""
 
 
 class NodeRuns:
@@ -139,7 +140,7 @@ class NodeRuns:
             if not isinstance(begin, link.Begin) or begin.run != frame.run:
                 raise TaskError("it is no order for this run")
             here = self._places.begin(begin, self._processes.token)
-        except (TaskError, msgspec.DecodeError, TypeError, KeyError, UnicodeEncodeError) as error:
+        except BAD_ORDER as error:
             why = f"the order for the run cannot be read: {error}"
             self._output.send(node_frames.NotStarted(run=frame.run, message=why, may_pass=False))
             return

@@ -7,24 +7,36 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from agent.batch.cluster.extension_facts import extension_facts
+from agent.batch.cluster.node import node_run
+from agent.batch.cluster.node.frame_output import FULL, FrameOutput
+from agent.batch.cluster.node.node_run import NodeRun
+from agent.batch.pool.processes import kill_tree, program_launcher
 from agent.batch.workspace.base import find_bases
+from supervisor.cleanup.env_marks import bears_token, environment_of
+from supervisor.loop.pipes import PipeReader
+from supervisor.process.shared_table import SharedProcessTable
+from supervisor.process.table import ProcessTable
+from tests.support.batch_place import STANDIN
 from tests.support.extension_folder import extension, folder
 from tests.support.git_repository import git, make_repository, unchanged
 from tests.support.marked_processes import command_line
+from tests.support.patience import soon
 from tests.support.replay_script import Script
 from tests.support.zot_process import wait_until
-from wire.batch import host_lines, node_frames
-from wire.batch.link import RunEnded
+from wire.batch import host_lines, link, node_frames
+from wire.batch.link import ModelRequest, RunEnded
 from wire.batch.node_frames import Exited, File, Kill, NotStarted, Told
 from wire.batch.outcome import TaskStatus
-from wire.batch.task import Task
+from wire.batch.task import Task, encode_task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from supervisor.loop.loop import Loop
     from tests.support.node_driver import NodeDriver
 
 TELLER = Path(__file__).parents[4] / "support" / "teller.py"
@@ -191,7 +203,132 @@ def test_the_memory_of_runs_is_told_when_it_changes(driver: NodeDriver) -> None:
     driver.ready(run_memory=2**30)
     run = driver.start(Task(id="a", prompt="go", setup="sleep 1000"))
     memory = driver.take(node_frames.Memory, lambda frame: frame.runs.get(run, 0) > 2**20)
-    assert memory.shared > 2**20
+    assert memory.shared > 0
     driver.send(Kill(run=run))
     driver.take(node_frames.Memory, lambda frame: frame.runs == {})
     driver.end()
+
+
+# --- a run in this process, with a stand-in for the agent -----------------------------------------------------
+
+
+class Bench:
+    """A run without a node: its frames are read from a pipe."""
+
+    def __init__(self, loop: Loop, folder: Path) -> None:
+        self.loop = loop
+        self.folder = folder
+        self.frames: list[Any] = []
+        self.is_over = False
+        frames_in, frames_out = os.pipe()
+        reader = node_frames.from_node_reader()
+        self._reader = PipeReader(loop, frames_in, lambda data: self.frames.extend(reader.feed(data)), lambda: None)
+        self.output = FrameOutput(loop, frames_out, lambda _is_held: self.run.look())
+        self.launch = program_launcher(loop, dict(os.environ), str(folder), STANDIN)
+
+    memory_of = spared = staticmethod(lambda *_: ())
+    kill_tree = staticmethod(kill_tree)
+
+    def run_asked(self, run: str, request: ModelRequest) -> bytes:
+        return link.encode(request)
+
+    def run_cancelled(self, run: str) -> None: ...
+    def run_is_behind(self, run: str, is_behind: bool) -> None: ...
+    def run_is_over(self, run: NodeRun) -> None:
+        self.is_over = True
+
+    def start(self, prompt: str) -> None:
+        task = Task(id="a", prompt=prompt)
+        begin = link.Begin(
+            task=msgspec.Raw(encode_task(task).rstrip()), attempt=1, run="1-1", request=msgspec.Raw(b"{}"),
+            token=f"{os.urandom(8).hex()}.1", version="0",
+        )  # fmt: skip
+        self.run = NodeRun(self.loop, begin, self, processes=self, output=self.output, standin=self.folder)  # type: ignore[arg-type]
+        self.run.start()
+
+    def wait(self, predicate: Callable[[], bool]) -> None:
+        def look() -> bool:
+            self.output.look()
+            return predicate()
+
+        soon(self.loop, look)
+
+    def end(self) -> Exited:
+        self.wait(lambda: self.is_over and isinstance(self.frames[-1:][0] if self.frames else None, Exited))
+        last = self.frames[-1]
+        assert isinstance(last, Exited)
+        return last
+
+    def said(self, kind: type[Any]) -> bytes:
+        return b"".join(frame.data for frame in self.frames if isinstance(frame, kind))
+
+    def close(self) -> None:
+        self._reader.close()
+        self.output.close()
+
+
+@pytest.fixture
+def bench(loop: Loop, tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(loop, tmp_path)
+    SharedProcessTable(loop).adopt_orphans()
+    with loop.signals((), lambda _number: None):
+        yield made
+    made.close()
+
+
+@pytest.mark.parametrize("word", ["garbage", "noise"])
+def test_a_line_that_cannot_be_read_is_not_passed_on_and_the_driver_decides(bench: Bench, word: str) -> None:
+    bench.start(f"say hello {word}")
+    bench.wait(lambda: bool(bench.said(node_frames.Errors)))
+    lines = [frame.line for frame in bench.frames if isinstance(frame, Told)]
+    assert [line == b"" for line in lines] == [False, True]
+    assert b"the run has said something that cannot be read: " in bench.said(node_frames.Errors)
+    bench.run.kill()
+    assert bench.end().code == -9
+
+
+def test_the_events_before_a_line_are_sent_before_it(bench: Bench) -> None:
+    bench.start("say one ask 5")
+    bench.wait(lambda: any(isinstance(frame, Told) and b'"request"' in frame.line for frame in bench.frames))
+    before = [frame for frame in bench.frames if isinstance(frame, node_frames.Output)]
+    assert b'"one"' in b"".join(frame.data for frame in before)
+    assert isinstance(bench.frames[-1], Told)
+    bench.run.kill()
+    bench.end()
+
+
+def test_a_run_that_closes_its_link_and_does_not_end_is_killed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_run, "EXIT_S", 0.1)
+    bench.start("leave close")
+    assert bench.end().code == -9
+    assert b"zot: the run has closed its link and did not end\n" in bench.said(node_frames.Errors)
+
+
+def test_what_a_dead_run_has_left_is_ended_before_its_end_is_told(bench: Bench) -> None:
+    bench.start("leave say hello die SIGTERM")
+    assert bench.end().code == -15
+    left = [pid for pid in ProcessTable.read().by_pid if bears_token(environment_of(pid), bench.run.begin.token)]
+    assert left == []
+    assert b'"hello"' in bench.said(node_frames.Output)
+    assert b"about to die\n" in bench.said(node_frames.Errors)
+
+
+def test_a_flood_waits_in_the_run_while_the_frames_are_not_read(bench: Bench) -> None:
+    bench.loop.watch(bench._reader)
+    bench.start("flood 200")
+    bench.wait(lambda: bench.output.is_held)
+    assert bench.output._pipe.queued < FULL + 200_000
+    assert bench.frames == []
+    bench.loop.watch(bench._reader, read=True)
+    assert bench.end().code == 0
+    assert bench.said(node_frames.Output).count(b'"text_delta"') == 200
+
+
+def test_a_program_that_cannot_be_started_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def launch(**_given: Any) -> None:
+        raise OSError(24, "Too many open files")
+
+    bench.launch = launch  # type: ignore[assignment]
+    bench.start("ok")
+    bench.wait(lambda: bench.is_over and bool(bench.frames))
+    assert bench.frames == [NotStarted(run="1-1", message="cannot start the run: Too many open files", may_pass=True)]
