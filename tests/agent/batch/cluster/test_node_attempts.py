@@ -95,6 +95,22 @@ def test_more_jobs_than_the_nodes_offer_are_shared_out(place: NodePlace) -> None
     assert sorted(found[0]) == ["n1"] * 3 + ["n2"] * 3
 
 
+def test_the_runs_of_a_lost_node_do_not_crowd_the_rest(place: NodePlace) -> None:
+    most: list[int] = []
+
+    def watch(batch: Batch) -> None:
+        def look() -> None:
+            most.append(len([run for run in batch.view().runs if run.node == "n1"]))
+            batch.loop.call_later(0.01, look)
+
+        when(batch, running(batch, 6), lambda: place.carrier.kill_node("n2"))
+        when(batch, lambda: len(place.ends(final=False)) == 3, look)
+        when(batch, lambda: len(most) > 20, lambda: stop(batch))
+
+    place.run(tasks(*["hang"] * 8), jobs=6, do=watch)
+    assert set(most) == {3}
+
+
 def test_a_reader_that_is_behind_holds_the_runs(place: NodePlace) -> None:
     end = place.run(tasks("flood 100", "flood 100"))
     assert end.statuses == {"ok": 2}
