@@ -12,7 +12,7 @@ from agent.options import RunRequest
 from cli.version import VERSION
 from supervisor.cleanup.env_marks import bears_token, environment_of
 from supervisor.process.table import ProcessTable
-from tests.support.patience import soon
+from tests.support.patience import PATIENCE_S, soon
 from tests.support.pipe_carrier import PipeCarrier
 from wire.batch import link, node_frames
 from wire.batch.task import encode_task
@@ -95,7 +95,7 @@ class NodeDriver:
     # --- from the node --------------------------------------------------------------------------------------------
 
     def wait(self, predicate: Callable[[], bool]) -> None:
-        soon(self.loop, lambda: predicate() or bool(self.gone))
+        self.loop.run_until(lambda: predicate() or bool(self.gone), self.loop.clock() + PATIENCE_S)
         assert predicate(), (self.gone, self.errors(), self.frames)
 
     def take(self, kind: type[Kind], fits: Callable[[Any], bool] = lambda _frame: True) -> Kind:

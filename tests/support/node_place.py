@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.version import VERSION
@@ -17,19 +18,34 @@ if TYPE_CHECKING:
     from tests.support.messages_server.server import MessagesServer
 
 
+PROGRAM = Path(__file__).with_name("standin_node.py")
+
+
 class NodePlace(BatchPlace):
     """`carrier` is that of the last batch; its nodes are n1, n2, and so on."""
 
     carrier: PipeCarrier
 
-    def batch(self, tasks: list[Task], *, nodes: int = 2, carrier: dict[str, Any] | None = None, **given: Any) -> Batch:
-        """`carrier`: as with `PipeCarrier`."""
+    def batch(
+        self,
+        tasks: list[Task],
+        *,
+        nodes: int = 2,
+        each: int = 2,
+        run_program: Path | None = None,
+        carrier: dict[str, Any] | None = None,
+        **given: Any,
+    ) -> Batch:
+        """Each node offers `each` runs at the same time. With a `run_program` the runs are stand-ins. `carrier`: as
+        with `PipeCarrier`."""
+        program = {} if run_program is None else {"program": PROGRAM}
+        env = {"ZOT_TEST_JOBS": str(each), **(carrier or {}).get("env", {})}
 
         def make(loop: Loop, listener: CarrierListener) -> PipeCarrier:
-            self.carrier = PipeCarrier(loop, listener, count=nodes, **(carrier or {}))
+            self.carrier = PipeCarrier(loop, listener, **{"count": nodes, **program, **(carrier or {}), "env": env})
             return self.carrier
 
-        given = {"engine": "ray", "make_carrier": make, "version": VERSION, "run_program": None, **given}
+        given = {"engine": "ray", "make_carrier": make, "version": VERSION, "jobs": None, **given}
         return super().batch(tasks, **given)
 
     def asking(self, server: MessagesServer, count: int) -> tuple[list[Task], dict[str, Any]]:

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
+from wire.lenient_json import UNREADABLE
+from wire.text import one_line
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -22,6 +25,8 @@ FRAME_LIMIT = 512 * 1024 * 1024
 """Maximum of one frame in bytes: twice the longest line of a run."""
 PIECE = 1024 * 1024
 """Maximum of bytes of a file, or of an output, in one frame."""
+SHOWN = 300
+"""Characters of a fault."""
 _LENGTH = struct.Struct(">I")
 _F = TypeVar("_F")
 
@@ -157,8 +162,7 @@ class Errors(Frame, frozen=True, kw_only=True, tag="errors"):
 
 class Told(Frame, frozen=True, kw_only=True, tag="told"):
     """A line that a run has written to its link. In a request, each credential of `configure` is replaced by its
-    fingerprint: equal for equal ones, and says nothing of it. What the run has written to its event stream before comes
-    before."""
+    fingerprint: equal for equal ones, and says nothing of it. The event stream up to it comes before it."""
 
     run: str
     line: bytes
@@ -269,8 +273,8 @@ class FrameReader(Generic[_F]):
                 at = end
                 try:
                     yield self._decoder.decode(body)
-                except msgspec.MsgspecError as error:
-                    raise FrameError(f"a frame that cannot be read: {error}") from None
+                except UNREADABLE as error:
+                    raise FrameError(f"a frame that cannot be read: {one_line(str(error), SHOWN)}") from None
         finally:
             del self._bytes[:at]
 

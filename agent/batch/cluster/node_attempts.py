@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from agent.batch.attempts import Attempts
 from agent.batch.cluster.placement import NodeLoad, choose_node, crowding, most_of_node
 from agent.batch.cluster.remote_child import RemoteChild
+from agent.batch.journal.folder import RunFolder
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
@@ -112,7 +113,16 @@ class NodeAttempts(Attempts):
         child = run.child
         if isinstance(child, RemoteChild) and child.lost and run.said is None:
             outcome = self._lost(run, replace(outcome, exit_status=None), child.lost)
+        elif self._request.workspace != "shared" and not outcome.diff and outcome.status is not TaskStatus.INTERRUPTED:
+            self._remove_diff(run.task)
         super().run_ended(run, outcome)
+
+    def _remove_diff(self, task: str) -> None:
+        """That of an earlier attempt: the last one has changed nothing."""
+        try:
+            RunFolder(self._folder).diff(task).unlink(missing_ok=True)
+        except OSError as error:
+            self._on_failure(f"{error.filename}: {error.strerror}")
 
     def _lost(self, run: RunProcess, outcome: Outcome, reason: str) -> Outcome:
         """The outcome of a run whose node is gone. One that the batch has killed before keeps its own."""

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from supervisor.process.teardown import Stoppable
     from wire.batch.task import Task
 
-REACH_S = 180.0
-"""Seconds from the start of the carrier until the cluster is reached."""
 KILL_S = 60.0
 """Seconds that a node has to kill a run."""
 PATIENCE = Patience(ask=10.0, term=2.0)
@@ -127,9 +125,7 @@ class NodeProcesses(Processes):
             bases=() if batch is None else batch.bases, extensions=extensions,
         )  # fmt: skip
         self._carrier.start()
-        self._loop.run_until(lambda: self._nodes.is_up or self._is_given_up, self._loop.clock() + REACH_S)
-        if not (self._nodes.is_up or self._is_given_up):
-            raise ProcessesError(f"the cluster does not answer within {REACH_S:.0f} s: look at it with ray status")
+        self._loop.run_until(lambda: self._nodes.is_up or self._is_given_up)
         found = self._nodes.table.all()
         self._loop.run_until(lambda: self._is_given_up or is_decided(found))
         if self._nodes.failure:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-import msgspec
-
 from agent.batch.journal.folder import RunFiles, RunFilesError
 from agent.batch.log import utc_now
 from agent.batch.pool.patience import Patience
@@ -22,6 +20,7 @@ from supervisor.cleanup.kill_leftovers import TERM_S, HostMarks, LeftoverKiller
 from supervisor.process.child import SpawnError
 from wire.batch import link
 from wire.batch.outcome import TaskStatus
+from wire.lenient_json import UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -273,7 +272,7 @@ class RunProcess:
             self.child.stdout.take()  # of a killed batch the events have the turn of each request that was sent
         try:
             message = link.decode_from_run(line)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             self.kill(EndReason(TaskStatus.CRASHED, f"the run has said something that cannot be read: {error}"))
             return
         if isinstance(message, link.ModelRequest):

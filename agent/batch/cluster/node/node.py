@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import Raw
 
 from agent.batch.cluster.node.frame_output import FrameOutput
@@ -25,6 +24,7 @@ from supervisor.loop.loop import stop_signals
 from supervisor.loop.pipes import PipeReader
 from wire.batch import node_frames
 from wire.batch.node_frames import FrameError
+from wire.lenient_json import UNREADABLE
 
 if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
@@ -122,7 +122,7 @@ class Node:
         places = self._make_places(set_up)
         try:
             run = places.request(decode_request(Raw(set_up.request)))
-        except (msgspec.DecodeError, TypeError, KeyError) as error:
+        except (*UNREADABLE, TypeError, KeyError) as error:
             raise RefusalError(f"the flags of the batch cannot be read: {error}") from None
         home = run.home or zot_home()
         reasons, order = reasons_against(set_up, places, run, home), None

@@ -19,6 +19,7 @@ from agent.model.access import Endpoint
 from agent.model.provider import TERMINAL
 from supervisor.process.child import SpawnError
 from wire.batch import link, node_frames
+from wire.lenient_json import UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +87,7 @@ class NodeRequests:
             connection = connection_of(asked)
             lease = Lease(0, run, asked.id, asked.model, request_line(asked), 0, connection, _UNUSED, 0.0)
             worker = self.workers.lease(lease, self._most())
-        except (msgspec.DecodeError, SpawnError) as error:
+        except (*UNREADABLE, SpawnError) as error:
             why = (
                 f"the model worker could not be started: {error}"
                 if isinstance(error, SpawnError)
@@ -151,7 +152,7 @@ def without_credentials(configure: bytes, salt: str) -> bytes:
     object becomes an empty one."""
     try:
         line = msgspec.json.decode(configure, type=dict[str, Any])
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return b"{}"
     for name in CREDENTIALS:
         if line.get(name):
@@ -159,7 +160,10 @@ def without_credentials(configure: bytes, salt: str) -> bytes:
     if url := line.get("base_url"):
         shown = Endpoint(str(url)).shown
         line["base_url"] = url if shown == str(url).rstrip("/") else f"{shown}#{fingerprint(url, salt)}"
-    return orjson.dumps(line)
+    try:
+        return orjson.dumps(line)
+    except TypeError:  # nested too deep
+        return b"{}"
 
 
 def fingerprint(secret: object, salt: str) -> str:

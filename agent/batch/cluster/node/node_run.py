@@ -23,6 +23,7 @@ from supervisor.loop.pipes import PipeReader
 from supervisor.process.child import SpawnError
 from wire.batch import link, node_frames
 from wire.batch.node_frames import PIECE
+from wire.lenient_json import UNREADABLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -190,7 +191,7 @@ class NodeRun:
             self._child.stdout.take()  # what was written before the line comes before it
         try:
             message = link.decode_from_run(line)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             self._tell(b"")  # it might have a credential
             self._complain(f"the run has said something that cannot be read: {error}")
             return

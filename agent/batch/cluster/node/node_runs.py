@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections import deque
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from agent.batch.attempts import SAMPLE_LIMITED_S, SAMPLE_S, SAMPLE_SHARED_S
 from agent.batch.cluster.node.node_requests import NodeRequests
@@ -20,6 +18,7 @@ from agent.batch.pool.processes import Processes
 from supervisor.process import fd_limit
 from wire.batch import host_lines, link, node_frames
 from wire.batch.task import TaskError
+from wire.lenient_json import UNREADABLE
 
 if TYPE_CHECKING:
     from agent.batch.cluster.node.frame_output import FrameOutput
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
 
 MOST_JOBS = 1024
 """Maximum of runs at the same time that a node offers."""
+BAD_ORDER = (*UNREADABLE, TaskError, TypeError, KeyError, UnicodeEncodeError)
+"""Errors of an order that cannot be read."""
 
 
 class NodeRuns:
@@ -89,7 +90,10 @@ class NodeRuns:
             self._is_ready = True
             self._be_ready()
         while self._to_start:
-            self._to_start.popleft().start()
+            run = self._to_start.popleft()
+            if socket := self._processes.host_socket():
+                run.begin = self._places.with_host(run.begin, socket)
+            run.start()
 
     def set_pace(self) -> None:
         """Reads from all runs, or from none, as the output says."""
@@ -101,9 +105,7 @@ class NodeRuns:
         most = jobs_within(MOST_JOBS, fd_limit.soft_limit())
         jobs = default_jobs(cores(), available_memory(), self._run_memory)
         serving = None if self._serving is None else host_lines.encode(self._serving)
-        self._output.send(
-            node_frames.Ready(jobs=min(jobs, most), most_jobs=most, host=socket.gethostname(), serving=serving)
-        )
+        self._output.send(node_frames.Ready(jobs=min(jobs, most), most_jobs=most, host=gethostname(), serving=serving))
         self._sample()
 
     def _on_shared(self, line: Serving) -> None:
@@ -137,8 +139,8 @@ class NodeRuns:
             begin = link.decode_from_batch(frame.begin)
             if not isinstance(begin, link.Begin) or begin.run != frame.run:
                 raise TaskError("it is no order for this run")
-            here = self._places.begin(begin, host=self._processes.host_socket(), token=self._processes.token)
-        except (TaskError, msgspec.DecodeError, TypeError, KeyError, UnicodeEncodeError) as error:
+            here = self._places.begin(begin, self._processes.token)
+        except BAD_ORDER as error:
             why = f"the order for the run cannot be read: {error}"
             self._output.send(node_frames.NotStarted(run=frame.run, message=why, may_pass=False))
             return

@@ -60,12 +60,10 @@ class Places(msgspec.Struct, frozen=True):
             **self._given(task, "cwd", "replay"),
         )  # fmt: skip
 
-    def begin(self, begin: Begin, *, host: str, token: str) -> Begin:
-        """The order for a run here. `host` is the socket of the node's host, empty without one; `token` the mark of the
-        node's processes. Raises `TaskError`, `msgspec.DecodeError`."""
+    def begin(self, begin: Begin, token: str) -> Begin:
+        """The order for a run here. `token` is the mark of the node's processes. Raises `TaskError`,
+        `msgspec.DecodeError`."""
         run = self.request(decode_request(begin.request))
-        if host:
-            run = replace(run, host=host, is_host_of_batch=True)
         number = begin.token.rpartition(".")[2]
         workspace = begin.workspace and os.path.join(self.standin, WORKSPACES, os.path.basename(begin.workspace))
         return replace(
@@ -76,6 +74,12 @@ class Places(msgspec.Struct, frozen=True):
             workspace=workspace,
             base=None if begin.base is None else self._base(begin.base),
         )
+
+    @staticmethod
+    def with_host(begin: Begin, socket: str) -> Begin:
+        """The order for a run that uses the node's host."""
+        run = replace(decode_request(begin.request), host=socket, is_host_of_batch=True)
+        return replace(begin, request=encode_request(run))
 
     def _base(self, base: WorktreeBase) -> WorktreeBase:
         return replace(base, repository=self.here(base.repository), common=self.here(base.common))

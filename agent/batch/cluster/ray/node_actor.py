@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import IO
 
 PIECE = 64 * 1024
 """Maximum of bytes of one call or reply: Ray puts more than 100 kB into the object store."""
@@ -111,13 +112,14 @@ class NodeActor:
             del self._last[:-KEPT]
 
 
-def _widen(*pipes: object) -> None:
+def _widen(*pipes: IO[bytes] | None) -> None:
     """Makes the pipes as large as the kernel allows; the old size does, too."""
     try:
         import fcntl
 
         for pipe in pipes:
-            fcntl.fcntl(pipe, F_SETPIPE_SZ, LARGE_PIPE)  # type: ignore[arg-type]
+            if pipe is not None:
+                fcntl.fcntl(pipe, F_SETPIPE_SZ, LARGE_PIPE)
     except (ImportError, OSError):
         pass
 

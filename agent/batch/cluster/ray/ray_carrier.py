@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 
 from agent.batch.cluster.ray.address import AddressError, cluster_address
 from agent.batch.cluster.ray.envelope import (
-    PIECE, CloseNode, Connect, Connected, Data, Failed, Hold, NodeCannot, NodeGone, NodeUp, from_ray_reader,
+    PIECE,
+    CloseNode,
+    Connect,
+    Connected,
+    Data,
+    Failed,
+    Hold,
+    NodeCannot,
+    NodeGone,
+    NodeUp,
+    from_ray_reader,
 )  # fmt: skip
 from supervisor.discovery.environment import HOST_SECRETS
 from supervisor.process.child import Child, ExitStatus, SpawnError
@@ -30,9 +40,11 @@ CONNECT_S = 30.0
 """Seconds until the cluster is reached. Ray itself tries for good with an address at which nothing answers."""
 UPLOAD_S = 600.0
 """The same with a folder to upload."""
+REFUSED_TOKEN = (b"InvalidAuthToken", b"Unauthenticated")
+"""Ray only writes them to its log, and goes on trying."""
 OUTBOX_LIMIT = 1024 * 1024 * 1024
 """Maximum of bytes that wait for the process, which always reads."""
-SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0", "RAY_CLIENT_RECONNECT_GRACE_PERIOD": "0"}
+SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}
 """No statistics for Ray's authors; and no upload of the working folder that nobody asked for, which Ray makes under
 `uv run`."""
 
@@ -71,7 +83,7 @@ class RayCarrier:
             env = {name: value for name, value in self._env.items() if name not in HOST_SECRETS} | SETTINGS
             self.child = Child(
                 self._loop, [sys.executable, "-P", str(PROGRAM)], cwd="/", env=env, outbox_limit=OUTBOX_LIMIT,
-                on_stdout=self._on_stdout, on_stderr=self._last_words.write, on_exit=self._on_exit,
+                on_stdout=self._on_stdout, on_stderr=self._on_stderr, on_exit=self._on_exit,
             )  # fmt: skip
         except (AddressError, SpawnError) as error:
             reason = str(error)
@@ -109,10 +121,20 @@ class RayCarrier:
             self.child.stdin.end()
 
     def _tell(self, frame: ToRay) -> None:
-        if not self._is_over and self.child is not None and self.child.is_running and not self.child.send(encode(frame)):
+        if (
+            not self._is_over
+            and self.child is not None
+            and self.child.is_running
+            and not self.child.send(encode(frame))
+        ):
             self._fail("the process for Ray does not read its input")
 
     # --- from the process -------------------------------------------------------------------------------------
+
+    def _on_stderr(self, data: bytes) -> None:
+        self._last_words.write(data)
+        if self._timer is not None and any(one in data for one in REFUSED_TOKEN):
+            self._fail("the Ray cluster does not accept the token: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN as there")
 
     def _on_stdout(self, data: bytes) -> None:
         try:

@@ -17,18 +17,27 @@ if __name__ == "__main__":
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(here))))
     sys.path[:] = [root, *(entry for entry in sys.path if entry != here)]
 
-import platform
+import socket
 import threading
 import time
 from collections import deque
+from importlib import import_module  # its types are known only where it is installed
 from typing import TYPE_CHECKING, Any
 
 from agent.batch.cluster.ray import node_actor
 from agent.batch.cluster.ray.envelope import (
-    CloseNode, Connect, Connected, Data, Failed, Hold, NodeCannot, NodeGone, NodeUp, to_ray_reader,
+    CloseNode,
+    Connect,
+    Connected,
+    Data,
+    Failed,
+    NodeCannot,
+    NodeGone,
+    NodeUp,
+    to_ray_reader,
 )  # fmt: skip
+from agent.batch.cluster.ray.reasons import LEFT, explain_failure, explain_loss, short, version_fault
 from wire.batch.node_frames import FrameError, encode
-from wire.text import one_line
 
 if TYPE_CHECKING:
     from agent.batch.cluster.ray.envelope import FromRay, ToRay
@@ -43,11 +52,10 @@ CLOSE_S = 10.0
 """Seconds for a node program to end after its input."""
 LEAVE_S = 4.0
 """Seconds for all node programs to end when the driver has gone, and for the farewell to Ray."""
+TRY_S = 10.0
+"""Seconds for a connection to the address."""
 POLL_S = 1.0
 """Seconds between two looks at the machines of the cluster."""
-INSTALL = "--engine ray needs Ray: pip install 'pyzot[ray]'"
-ERROR_SHOWN = 300
-"""Maximum of characters of an error of Ray in a message."""
 
 
 class Driver:
@@ -152,7 +160,7 @@ class Node:
         if self._actor is not None:
             try:
                 self._ray.kill(self._actor)
-            except Exception:  # noqa: BLE001, S110  (it is gone already, or the cluster is)
+            except Exception:  # noqa: S110  (it is gone already, or the cluster is)
                 pass
 
     # --- its threads ------------------------------------------------------------------------------------------
@@ -168,17 +176,17 @@ class Node:
                 self._driver.tell(NodeUp(node=self.name, address=self.address))
                 self.settled.set()
             threading.Thread(target=self._send, daemon=True).start()
-            while data := self._ray.get(self._actor.receive.options(concurrency_group="out").remote()):
+            while data := _await(self._actor.receive.remote()):
                 with self._lock:
                     if self.over.is_set():
                         return
                     self._driver.tell(Data(node=self.name, data=data))
                 self._may_read.wait()
-            code, last = self._ray.get(self._actor.ended.options(concurrency_group="out").remote())
+            code, last = _await(self._actor.ended.remote())
             how = f"exit {code}" if code >= 0 else f"signal {-code}"
             lines = [line for line in last.splitlines() if line.strip()]
-            self.lose(f"its node program has ended ({how})" + (f": {one_line(lines[-1], 200)}" if lines else ""))
-        except Exception as error:  # noqa: BLE001  (Ray raises errors of many modules)
+            self.lose(f"its node program has ended ({how})" + (f": {short(lines[-1])}" if lines else ""))
+        except Exception as error:
             self.lose(explain_loss(error, self.host))
 
     def _begin(self) -> str:
@@ -191,11 +199,11 @@ class Node:
         patience = UPLOAD_START_S if uploads else START_S
         try:
             self._actor = remote(node_actor.NodeActor).remote()
-            there = self._ray.get(self._actor.look.remote(uploads), timeout=patience)
+            there = _await(self._actor.look.remote(uploads), patience)
             if why := version_fault(there, connect.version):
                 return why
-            error: str = self._ray.get(self._actor.begin.remote(connect.program, uploads), timeout=patience)
-        except self._ray.exceptions.GetTimeoutError:
+            error: str = _await(self._actor.begin.remote(connect.program, uploads), patience)
+        except TimeoutError:
             return f"no process could be started on {self.host} within {patience:.0f} s; see the logs of its Ray"
         return error and f"the node program cannot be started on {self.host}: {error}"
 
@@ -209,10 +217,10 @@ class Node:
                         return
                     data = self._next()
                 if not data:
-                    self._ray.get(self._actor.close.remote())
+                    _await(self._actor.close.remote())
                     return
-                self._ray.get(self._actor.send.remote(data))
-        except Exception as error:  # noqa: BLE001
+                _await(self._actor.send.remote(data))
+        except Exception as error:
             self.lose(explain_loss(error, self.host))
 
     def _next(self) -> bytes:
@@ -230,44 +238,16 @@ class Node:
         return b"".join(pieces)
 
 
-def version_fault(there: dict[str, str], zot: str) -> str:
-    """Why a machine with these versions cannot be used; empty if it can."""
-    host, own = there["host"], platform.python_version()
-    if there["python"] != own:
-        return f"{host} has Python {there['python']}, and here is {own}: both must be the same"
-    if not there["zot"]:
-        return f"{host} has no zot in the Python of its Ray: pip install pyzot=={zot} there"
-    if there["zot"] != zot:
-        return f"{host} has zot {there['zot']}, and here is {zot}: pip install pyzot=={zot} there"
-    return ""
+def _await(call: Any, timeout_s: float | None = None) -> Any:
+    """The reply of an actor. Not by `ray.get`: with `ray://`, one that waits keeps all other calls waiting for 2 s."""
+    return call.future().result(timeout_s)
 
 
-def explain_loss(error: Exception, host: str) -> str:
-    """The loss of a node in plain words."""
-    text, kind = str(error), type(error).__name__
-    if kind in ("NodeDiedError", "ActorUnschedulableError") or "node has died" in text or "node died" in text.lower():
-        return f"the machine {host} has left the cluster, or its Ray has died"
-    if kind in ("ActorDiedError", "RayActorError", "WorkerCrashedError"):
-        return f"the process of Ray that carries its bytes on {host} has died"
-    if kind == "ActorUnavailableError":
-        return f"the machine {host} cannot be reached"
-    if kind == "RuntimeEnvSetupError":
-        return f"{host} could not unpack the uploaded folder: {one_line(text, ERROR_SHOWN)}"
-    return f"{kind} on {host}: {one_line(text, ERROR_SHOWN)}"
-
-
-def explain_failure(error: BaseException, address: str) -> str:
-    """Why the cluster could not be reached, in plain words."""
-    text = one_line(str(error), ERROR_SHOWN)
-    if isinstance(error, ImportError):
-        return f"{INSTALL} ({text})"
-    if isinstance(error, ConnectionError) and address == "auto":
-        return "no Ray cluster runs on this machine: start one (ray start --head), or name one with --address"
-    if "Version mismatch" in str(error) or "version" in text.lower() and "mismatch" in text.lower():
-        return f"the Ray cluster at {address} has other versions: {text}"
-    if type(error).__name__ == "AuthenticationError" or "Unauthenticated" in str(error):
-        return f"the Ray cluster at {address} does not accept the token: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
-    return f"no connection to the Ray cluster at {address}: {text}"
+def try_address(address: str) -> None:
+    """Raises `OSError` if nothing answers there: Ray itself would try for long."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon:
+        socket.create_connection((host.strip("[]"), int(port)), TRY_S).close()
 
 
 class Cluster:
@@ -277,6 +257,7 @@ class Cluster:
         self._driver = driver
         self._nodes: dict[str, Node] = {}
         self._ray: Any = None
+        self._is_leaving = False
         self._asked = threading.Event()
         self._connect = Connect(address="", version="")
 
@@ -307,16 +288,19 @@ class Cluster:
     def connect(self) -> None:
         """Waits for the first frame, and connects. Tells a failure."""
         self._asked.wait()
-        asked, more = self._connect, {}
+        asked = self._connect
+        more: dict[str, Any] = {}
         try:
-            import ray
-            import ray.util.scheduling_strategies
-
+            try_address(asked.address)
+            ray: Any = import_module("ray")
+            import_module("ray.util.scheduling_strategies")
             if asked.upload:
                 more["runtime_env"] = {"working_dir": asked.upload}
             ray.init(asked.address, log_to_driver=False, logging_level="error", namespace="zot", **more)
             ray.cloudpickle.register_pickle_by_value(node_actor)
-        except BaseException as error:  # noqa: BLE001  (SystemExit, too: Ray ends programs that it cannot serve)
+            for method in (node_actor.NodeActor.receive, node_actor.NodeActor.ended):
+                ray.method(concurrency_group="out")(method)
+        except BaseException as error:
             self._driver.fail(explain_failure(error, asked.address))
         self._ray = ray
 
@@ -326,12 +310,14 @@ class Cluster:
         while True:
             try:
                 machines = self._ray.nodes()
-            except Exception as error:  # noqa: BLE001
-                self._driver.fail(f"the Ray cluster is lost: {one_line(str(error), ERROR_SHOWN)}")
+            except Exception as error:
+                if self._is_leaving:
+                    threading.Event().wait()
+                self._driver.fail(f"the Ray cluster is lost: {short(error)}")
             alive = {facts["NodeID"]: facts for facts in machines if facts["Alive"]}
             for node in list(self._nodes.values()):
                 if node.id not in alive:
-                    node.lose(f"the machine {node.host} has left the cluster, or its Ray has died")
+                    node.lose(LEFT.format(node.host))
             known = {node.id for node in self._nodes.values()}
             new = [Node(self._driver, self._ray, self._connect, alive[one]) for one in alive if one not in known]
             for node in new:
@@ -346,6 +332,7 @@ class Cluster:
 
     def _leave(self) -> None:
         """Ends all nodes, says farewell to Ray, and ends the process, whatever hangs."""
+        self._is_leaving = True
         until = time.monotonic() + LEAVE_S
         nodes = [node for node in self._nodes.values() if node.settled.is_set()]
         for node in nodes:

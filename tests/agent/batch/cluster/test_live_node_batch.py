@@ -34,7 +34,7 @@ def place(tmp_path: Path) -> NodePlace:
 def test_keys_are_the_nodes_own(place: NodePlace, server: MessagesServer) -> None:
     server.otherwise = lambda _request: text_reply("answer")
     tasks, given = place.asking(server, 4)
-    end = place.run(tasks, **given)
+    end = place.run(tasks, run_program=None, **given)
     assert (end.exit_code, end.statuses) == (0, {"ok": 4})
     assert {request.headers["authorization"] for request in server.requests} == {"Bearer of-the-nodes"}
     found = [one for outcomes in place.ends().values() for one in outcomes]
@@ -46,7 +46,7 @@ def test_a_refusal_for_a_rate_limit_holds_all_nodes_back(place: NodePlace, serve
     server.add(http_error(429, retry_after=2))
     server.otherwise = lambda _request: text_reply("answer")
     tasks, given = place.asking(server, 4)
-    end = place.run(tasks, warm_cache=False, **given)
+    end = place.run(tasks, run_program=None, warm_cache=False, **given)
     assert (end.exit_code, end.statuses) == (0, {"ok": 4})
     refused, *others = server.requests
     late = [request for request in others if request.at > refused.at + 1.0]
@@ -68,7 +68,7 @@ def test_a_node_is_lost_in_mid_reply_and_its_spend_counts_once(place: NodePlace,
         when(batch, lambda: bool(server.requests), kill)
 
     tasks, given = place.asking(server, 4)
-    end = place.run(tasks, warm_cache=False, do=disturb, **given)
+    end = place.run(tasks, run_program=None, warm_cache=False, do=disturb, **given)
     server.release()
     assert (end.exit_code, end.statuses) == (0, {"ok": 4})
     found = place.ends(final=False)

@@ -40,7 +40,9 @@ def adapted(task: Task, run: RunRequest, *, host: str = "", **begin: object) -> 
         task=msgspec.Raw(encode_task(task).rstrip(b"\n")), attempt=2, run="5-2", request=encode_request(run),
         token="driver.5", version="1", **begin,  # type: ignore[arg-type]
     )  # fmt: skip
-    made = PLACES.begin(order, host=host, token="driver.node")
+    made = PLACES.begin(order, "driver.node")
+    if host:
+        made = PLACES.with_host(made, host)
     return made, decode_task(bytes(made.task)), decode_request(made.request)
 
 

@@ -107,13 +107,13 @@ def test_extensions_are_compared_name_by_name() -> None:
 
 
 def test_an_extension_with_another_content_is_refused(tmp_path: Path) -> None:
-    folder = extension(tmp_path, "full")
+    folder = extension(tmp_path, "echo")
     run = RunRequest(extensions=(str(folder),), discover=False)
     facts = extension_facts(run, tmp_path / "home")
     assert reasons(tmp_path, run=run, extensions=facts) == []
     (folder / "more.txt").write_text("x")
     (found,) = reasons(tmp_path, run=run, extensions=facts)
-    assert found == "extension full has another content here: install the same version"
+    assert found == "extension echo has another content here: install the same version"
 
 
 def test_all_reasons_come_in_one_frame_and_the_node_does_nothing_more(
