@@ -138,6 +138,7 @@ def test_forks_do_not_share_what_they_do(zot: Zot, forks: Forks) -> None:
         assert (ended.status, records[-2].text) == (TaskStatus.OK, f"done {number}")
 
 
+@pytest.mark.slow
 def test_a_fork_whose_task_cannot_begin_imports_nothing_either(forks: Forks) -> None:
     task = Task(id="a", prompt="go", output_schema={"type": 7}, provider="anthropic", base_url="http://localhost:1")
     _, ended = forks.run(task)
