@@ -201,7 +201,7 @@ if TYPE_CHECKING:
         address: str
         """With --engine ray: the cluster, as ray://HOST:10001 or HOST:6379. Default: RAY_ADDRESS, or the cluster of
         this machine."""
-        upload: str
+        upload: Place
         """With --engine ray: copy this folder to each node, without what .gitignore names; tasks in it run in the
         copies."""
         max_cost_usd: float
@@ -309,7 +309,7 @@ BATCH = {
     "share": TEXTS,
     "engine": TEXT,
     "address": TEXT,
-    "upload": TEXT,
+    "upload": PLACE,
     "max_cost_usd": DOLLARS,
     "reserve": TEXT,
     "max_tokens": COUNT,

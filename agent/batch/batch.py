@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -26,12 +26,13 @@ from agent.batch.journal.writer import Journal
 from agent.batch.log import BatchLog, BatchNotices, utc_now
 from agent.batch.opening.folder_end import close_folder
 from agent.batch.opening.resume import Opening, open_batch, writers_of_one_folder
-from agent.batch.pool.processes import Processes
+from agent.batch.pool.processes import Processes, ProcessesError
 from agent.batch.pool.run_order import Orders
 from agent.batch.request import BatchControls
 from agent.batch.reserve import Spent
 from agent.batch.tally import Tally, batch_end, spent_in
 from agent.batch.task_queue import TaskQueue
+from agent.request_checks import UsageError
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
 from supervisor.loop.loop import Loop, stop_signals
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent.batch.attempts import Active
+    from agent.batch.cluster.node_processes import MakeCarrier
     from agent.batch.request import BatchRequest, BatchView, StopReason
     from wire.batch.host_lines import Serving
     from wire.batch.task import Task
@@ -81,10 +83,11 @@ class Batch:
         has_template: bool | None = None,
         run_program: Path | None = None,
         is_quiet: bool = False,
+        make_carrier: MakeCarrier | None = None,
     ) -> None:
         """With `owns_process` every descendant of this process is ended with the batch. `has_template` None: if the
         system can have one; `run_program` takes the place of the runs' program, without a template. Tasks have unique
-        ids and absolute paths. With `is_quiet` advice goes to the log only."""
+        ids and absolute paths. With `is_quiet` advice goes to the log only. `make_carrier` None: as `engine` says."""
         self.controls = BatchControls()
         self.loop = Loop()
         self._request = request
@@ -99,20 +102,34 @@ class Batch:
         self._notice, self._advise = notices.notice, notices.advise
         home = request.run.home or zot_home()
         self._trace = BatchTrace(self.loop, request, home, self._folder.path, version, self._notice)
-        self._processes = Processes(
-            self.loop, runtime_folder=runtime_dir(home), version=version, say=self._notice, owns_process=owns_process,
-            has_template=has_template, run_program=run_program,
-            host_order=host_order(request, home, version, self._trace), log=self._log, on_shared=self._tell_shared,
-        )  # fmt: skip
+        given: dict[str, Any] = {
+            "runtime_folder": runtime_dir(home), "version": version, "say": self._notice, "owns_process": owns_process,
+            "log": self._log, "on_shared": self._tell_shared,
+        }  # fmt: skip
         self._limits = BatchLimits(request, say=say, log=self._log)
         make: Callable[..., Attempts] = Attempts
+        if request.engine == "local":
+            self._processes = Processes(
+                self.loop, has_template=has_template, run_program=run_program,
+                host_order=host_order(request, home, version, self._trace), **given,
+            )  # fmt: skip
+        else:
+            from agent.batch.cluster.node_attempts import NodeAttempts  # other batches do not import it
+            from agent.batch.cluster.node_processes import NodeProcesses
+
+            self._processes = NodeProcesses(
+                self.loop, request, self._tasks, self._folder, controls=self.controls, advise=self._advise,
+                make_carrier=make_carrier, **given,
+            )  # fmt: skip
+            make = partial(NodeAttempts, limits=self._limits)
         if request.batch_api:
             from agent.batch.message_batches.attempts import MessageBatchAttempts  # other batches do not import it
 
             make = partial(MessageBatchAttempts, tasks=self._tasks, version=version)
+        trace = self._trace if request.engine == "local" else None  # it is on this machine
         self._attempts = make(
             self.loop, request, folder=request.folder, jobs=self._limits.jobs, processes=self._processes,
-            orders=Orders(request, self._folder, version, self._processes, self._trace), log=self._log,
+            orders=Orders(request, self._folder, version, self._processes, trace), log=self._log,
             tell=self._tell, on_event=on_event, on_over=self._on_over, on_failure=self._fail,
             on_no_room=self._on_no_room, notice=self._notice, advise=self._advise,
         )  # fmt: skip
@@ -157,7 +174,8 @@ class Batch:
 
     def run(self) -> records.BatchEnd:
         """Runs the batch until nothing is left to do or it is stopped. By then all results are on disk, and every
-        process that it has started has ended. Raises `BatchError` if it cannot begin, and `RedoError`."""
+        process that it has started has ended. Raises `BatchError` if it cannot begin, `RedoError`, and `UsageError`
+        for nodes that cannot run its tasks."""
         with self.loop.signals(stop_signals(), self._signals.take):
             try:
                 opening = self._open()
@@ -171,6 +189,8 @@ class Batch:
                 self._begin(opening)
                 self.loop.run_until(self._advance_and_look)
                 end = self._end()
+            except ProcessesError as error:
+                raise UsageError(str(error)) from None
             finally:
                 self._control.close()
                 self._attempts.kill("the batch has failed")
@@ -357,11 +377,11 @@ class Batch:
             self.controls.is_draining = True
             self._notice(f"{reason}: no new tasks start; make room, then start the batch again to resume")
 
-    def _fail(self, reason: str) -> None:
-        """The folder of the batch cannot be written: everything stops."""
+    def _fail(self, reason: str, hint: str = "make room, then ") -> None:
+        """The folder of the batch cannot be written, or it has no nodes any longer: everything stops."""
         if not self._failure:
             self._failure = reason
-            self._say(f"zot batch: {reason}; all runs are stopped: make room, then start the batch again to resume")
+            self._say(f"zot batch: {reason}; all runs are stopped: {hint}start the batch again to resume")
             self._log.error("batch failed", message=reason)
 
 

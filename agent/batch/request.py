@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Workspace = Literal["shared", "copy", "worktree"]
 Engine = Literal["local", "ray"]
 StopReason = Literal["done", "drained", "stopped", "budget", "deadline", "failures", "failed"]
-"""`failed`: the files of the batch cannot be written."""
+"""`failed`: the files of the batch cannot be written, or it has no nodes any longer."""
 
 
 class BatchRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +98,19 @@ class RunView(msgspec.Struct, frozen=True):
     """The node that it runs on; empty for this machine."""
 
 
+class NodeView(msgspec.Struct, frozen=True):
+    """One node of the cluster that the batch runs on, or has lost."""
+
+    name: str
+    address: str
+    """Of its machine, for people; empty if unknown."""
+    runs: int
+    jobs: int
+    """Runs at the same time that it offers; 0 until that is known."""
+    trouble: str = ""
+    """Why it takes no runs: it was lost, or cannot run this batch. Empty while it does, or is made ready."""
+
+
 class MessageBatchView(msgspec.Struct, frozen=True):
     """One message batch (`--batch-api`) whose results are not all recorded."""
 
@@ -144,6 +157,8 @@ class BatchView(msgspec.Struct, frozen=True):
     """Memory of all runs, the template and the model workers, in bytes."""
     rate_limited: int
     sent: tuple[MessageBatchView, ...] = ()
+    nodes: tuple[NodeView, ...] = ()
+    """Empty for a batch on one machine."""
 
 
 class BatchControls(msgspec.Struct):

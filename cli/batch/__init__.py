@@ -37,6 +37,7 @@ Examples:
     zot batch tasks.jsonl -o runs --redo failed                      the failed ones once more
     zot batch tasks.jsonl -o runs --workspace copy                   each in its own copy of the project
     zot batch tasks.jsonl -o runs --repeat 5 --score ./grade.sh      each five times, with a score
+    zot batch tasks.jsonl -o runs --engine ray                       on all machines of a cluster
     zot batch tasks.jsonl -o runs --json | jq -c .type               all events of all runs
     zot batch status runs                                            how it is now
     zot batch ctl runs jobs 8                                        eight at a time from now on

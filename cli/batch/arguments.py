@@ -64,6 +64,7 @@ def arguments_from(given: Mapping[str, Any]) -> BatchArguments:
     request = BatchRequest(
         redo=tuple(given["redo"] or ()), folder=folder_from(given["output"]), run=absolute_paths(run), **own
     )
+    request = replace(request, upload=_absolute(request.upload))
     return BatchArguments(
         request=request,
         folder=given["output"],

@@ -79,7 +79,9 @@ def lines(found: DryRun, request: BatchRequest) -> list[str]:
 def _pace(found: DryRun, request: BatchRequest) -> str:
     if request.batch_api:
         return "all tasks, in message batches at half the price"
-    return f"{plural(found.jobs, 'run')}, --workspace {found.workspace}"
+    runs = "as many runs as the nodes allow" if found.jobs is None else plural(found.jobs, "run")
+    where = "" if request.engine == "local" else " on a cluster, which is not asked now"
+    return f"{runs}{where}, --workspace {found.workspace}"
 
 
 def _ids(text: str, found: DryRun) -> str:

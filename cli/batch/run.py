@@ -10,6 +10,7 @@ from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import RunFolder
 from agent.batch.opening.backlog import RedoError
 from agent.batch.tasks.check import check_tasks
+from agent.batch.tasks.check_engine import check_engine, outside_upload
 from agent.batch.tasks.faults import TasksError
 from agent.batch.tasks.read import read_tasks
 from agent.batch.tasks.repeat import base_id
@@ -79,10 +80,13 @@ def check_and_start(
     fd_limit.check_least()
     try:
         RunFolder.for_batch(request.folder)
-    except FolderError as error:
+        check_engine(request)
+    except (FolderError, UsageError) as error:
         return complain(str(error))
     if (faults := check_tasks(tasks, lines, request)) is not None:
         return complain(str(faults))
+    if remark := outside_upload(request, tasks):
+        say(f"zot batch: {remark}")
     if is_dry_run:
         from cli.batch.dry_run import show_dry_run
 

@@ -83,8 +83,10 @@ class RunPrinter:
             self._print(Text(line))
 
     def outcome(self, outcome: Outcome, said: str) -> None:
-        """Prints how `setup`, `check` and `score` of a task of a batch ended, and its own end unless that is what its
-        run has `said`, a status."""
+        """Prints the node of a task of a batch, how its `setup`, `check` and `score` ended, and its own end unless
+        that is what its run has `said`, a status."""
+        if outcome.node:
+            self._line("node", outcome.node, "")
         for what, end in (("setup", outcome.setup), ("check", outcome.check)):
             if end is not None:
                 output = f"\n{end.output.strip()}" if end.exit_status else ""

@@ -54,8 +54,9 @@ class Batch:
         - `env`: added to the environment of the batch;
         - `program`: the command line to run instead of this Python's zot, without `batch` and the flags.
 
-        Raises `TypeError` for a wrong option or task, `ValueError` for more than 256 MiB of tasks, and `OSError` if the
-        program cannot be started. Faults that `zot batch` finds are raised with the first result."""
+        Raises `TypeError` for a wrong option or task, `ValueError` for more than 256 MiB of tasks and for `api_key`
+        with the engine `ray`, and `OSError` if the program cannot be started. Faults that `zot batch` finds are raised
+        with the first result."""
         self._is_closed = True
         self._client = BatchClient(
             tasks, folder, options, on_event=on_event, on_stderr=on_stderr, env=env, program=program

@@ -34,8 +34,14 @@ def command(
     options: Mapping[str, Any], folder: Place, program: Sequence[str], *, with_events: bool, is_quiet: bool
 ) -> list[str]:
     """Returns the command of a batch whose tasks come on stdin: `program` with `batch` and the flags. Options that are
-    None are left out. Raises `TypeError` for an unknown option, and for a value of another type."""
+    None are left out. Raises `TypeError` for an unknown option, and for a value of another type; `ValueError` for a key
+    that would have to travel."""
     given = dict(options)
+    if given.get("api_key") is not None and given.get("engine") == "ray":
+        raise ValueError(
+            "api_key: with engine='ray' a key does not travel: set its variable, such as ANTHROPIC_API_KEY, where the"
+            " nodes run, or give api_key_file, a path that each node has"
+        )
     for name, kind in UNWRITTEN.items():
         if (value := given.pop(name, None)) is not None:
             value_text(name, kind, value)

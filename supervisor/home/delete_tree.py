@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
+FILES_IN_STEP = 100
 LISTINGS = 5
 """Maximum number of listings of a folder that is deleted: something may write into it."""
 NAMES_SHOWN = 4
@@ -26,6 +28,17 @@ def delete(path: Path) -> str:
     """Deletes a file, or a folder with everything in it, with any depth, names and modes. Does not follow links, and
     leaves mounts in it, even of a folder of the same file system. Deletes as much as possible. Returns a path that was
     not deleted, and why; "" if all is deleted. Raises nothing."""
+    steps = deletion_steps(path)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            trouble: str = end.value
+            return trouble
+
+
+def deletion_steps(path: Path) -> Generator[None, None, str]:
+    """`delete` in short steps."""
     try:
         if not stat.S_ISDIR(os.lstat(path).st_mode):
             os.unlink(path)
@@ -37,7 +50,7 @@ def delete(path: Path) -> str:
         return f"{path}: {error.strerror}"
     deletion = _Deletion(path, above, _mounts_in(path))
     try:
-        deletion.run()
+        yield from deletion.steps()
     except OSError as error:
         deletion.note("", error.strerror)
     finally:
@@ -71,18 +84,18 @@ class _Deletion:
     trouble: str = ""
     levels: list[_Level] = field(default_factory=list)
 
-    def run(self) -> None:
+    def steps(self) -> Iterator[None]:
         self.levels = [_Level(_identity(os.fstat(self.here)), [self.root.name])]
         while True:
             level = self.levels[-1]
             if level.folders:
-                self._enter(level.folders[-1])
+                yield from self._enter(level.folders[-1])
             elif len(self.levels) == 1:
                 return
             else:
                 self._leave()
 
-    def _enter(self, name: str) -> None:
+    def _enter(self, name: str) -> Iterator[None]:
         """Goes into a subfolder and deletes its files."""
         level = self.levels[-1]
         inner = -1
@@ -109,13 +122,15 @@ class _Deletion:
         os.close(self.here)
         self.here = inner
         self.levels.append(_Level(_identity(found), []))
-        self._unlink_files()
+        yield from self._unlink_files()
 
-    def _unlink_files(self) -> None:
+    def _unlink_files(self) -> Iterator[None]:
         level = self.levels[-1]
         with os.scandir(self.here) as found:
             inside = [(item.name, item.is_dir(follow_symlinks=False)) for item in found]
-        for name, is_folder in inside:
+        for number, (name, is_folder) in enumerate(inside):
+            if number % FILES_IN_STEP == 0:
+                yield
             if is_folder:
                 level.folders.append(name)
                 continue

@@ -106,6 +106,11 @@ class PipeReader:
     def on_writable(self) -> None:
         pass
 
+    def hold(self, *, held: bool) -> None:
+        """With `held` nothing is read: the writer waits once the pipe is full."""
+        if self._fd >= 0:
+            self._loop.watch(self, read=not held)
+
     def expect_large(self) -> None:
         """A long frame has begun: makes the next read large, and the pipe as large as the kernel allows. Large frames
         then arrive about three times as fast; for small frames a large read would only make passes longer."""

@@ -46,7 +46,7 @@ def ran(folder: Path, loop: Loop, *outcomes: Outcome, final: bool = True) -> Non
     journal = open_journal(folder, loop)
     journal.opened(version="1", tasks=len(outcomes), jobs=2)
     for one in outcomes:
-        journal.started(one.id, one.attempt, one.digest)
+        journal.started(one.id, one.attempt, one.digest, one.node or "")
         journal.sync()
         journal.finished(one, final=final)
         journal.sync()

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 STANDIN = Path(__file__).with_name("standin_run.py")
 
+MADE = ("has_template", "run_program", "on_event", "make_carrier", "version")
+"""The parameters of the batch itself, which are no part of its request."""
+
 
 class BatchPlace:
     def __init__(self, folder: Path) -> None:
@@ -38,12 +41,15 @@ class BatchPlace:
         self.told.clear()
         self.said.clear()
         self.events.clear()
-        made = {name: given.pop(name) for name in ("has_template", "run_program", "on_event") if name in given}
+        made = {name: given.pop(name) for name in MADE if name in given}
         flags = RunRequest(home=self.folder / "home", keep_session=False, discover=False, **(run or {}))
         request = BatchRequest(folder=self.rundir, run=flags, **{"jobs": 2, **given})
         batch = Batch(
-            request, tasks, version="0", tell=self.told.append, say=self.said.append, owns_process=False,
-            **{"on_event": lambda task, attempt, line: self.events.append((task, attempt, line)), **made},
+            request, tasks, tell=self.told.append, say=self.said.append, owns_process=False,
+            **{
+                "version": "0", "on_event": lambda task, attempt, line: self.events.append((task, attempt, line)),
+                **made,
+            },
         )  # fmt: skip
         self.token = batch.token
         return batch

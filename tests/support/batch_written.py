@@ -55,8 +55,9 @@ class WrittenBatch:
         assert self._journal is not None
         return self._journal
 
-    def start(self, task: str, attempt: int = 1) -> None:
-        self.journal.started(task, attempt)
+    def start(self, task: str, attempt: int = 1, node: str = "") -> None:
+        """`node` is empty for a run on the machine of the batch."""
+        self.journal.started(task, attempt, node=node)
         self.journal.sync()
 
     def finish(
@@ -67,7 +68,7 @@ class WrittenBatch:
 
     def run(self, task: str, status: TaskStatus = TaskStatus.OK, *, seconds: float = 1.0, **fields: Any) -> None:
         """One attempt from its start to its end."""
-        self.start(task, fields.get("attempt", 1))
+        self.start(task, fields.get("attempt", 1), fields.get("node", ""))
         self.at += seconds
         self.finish(task, status=status, **{"duration_ms": int(1000 * seconds)} | fields)
 

@@ -3,8 +3,9 @@
 `ok`, `fail STATUS` (which may pass), `fault STATUS` (which would come again), `die SIGNAL`, `exit N`, `hang`, `deaf`
 (hangs, and does not end when it is told to), `eat MIB`, `leave` (a child with a session of its own stays), `usage N`
 (one request with N tokens, answered), `ask N` (a request for at most N tokens that is never answered), `send N` (the
-same, and goes on), `say TEXT`, `garbage`, `wait` (until the line `go` comes), `once FILE` (what follows is done only if
-FILE is not there yet; it is made), `flood N` (N events of 64 KiB).
+same, and goes on), `say TEXT`, `garbage`, `noise` (bytes that are no text), `close` (its link, and hangs), `wait`
+(until the line `go` comes), `once FILE` (what follows is done only if FILE is not there yet; it is made), `flood N` (N
+events of 64 KiB).
 """
 
 from __future__ import annotations
@@ -134,6 +135,15 @@ class Standin:
     def do_garbage(self) -> None:
         self._sock.sendall(b"no json\n")
         self.wait()
+
+    def do_noise(self) -> None:
+        self._sock.sendall(b'{"type":"phase","state":"\xff"}\n')
+        self.wait()
+
+    def do_close(self) -> None:
+        self._lines.close()
+        self._sock.close()
+        time.sleep(600)
 
     def do_once(self) -> None:
         try:

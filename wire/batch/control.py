@@ -88,6 +88,19 @@ class Changed(Message, frozen=True, tag="changed", omit_defaults=False):
     """The change, and what follows from it, for a person."""
 
 
+class NodeState(msgspec.Struct, frozen=True):
+    """One node of the cluster of a batch."""
+
+    name: str
+    address: str
+    """Of its machine, for people; empty if unknown."""
+    runs: int
+    jobs: int
+    """Runs at the same time that it offers; 0 until that is known."""
+    trouble: str = ""
+    """Why it takes no runs: it was lost, or cannot run this batch; empty while it does."""
+
+
 class BatchState(Message, frozen=True, tag="state", omit_defaults=False):
     id: str
     folder: str
@@ -115,6 +128,8 @@ class BatchState(Message, frozen=True, tag="state", omit_defaults=False):
     elapsed_s: float
     """Since this start."""
     eta_s: float | None
+    nodes: tuple[NodeState, ...] = ()
+    """Empty for a batch on one machine."""
 
 
 class TaskState(Message, frozen=True, tag="task", omit_defaults=False):
@@ -142,6 +157,8 @@ class TaskState(Message, frozen=True, tag="task", omit_defaults=False):
     """Seconds from its start, until now or until its end."""
     events: str
     """The path of the events of the last attempt; empty without one."""
+    node: str = ""
+    """The node of the last attempt; empty if it is on the machine of the batch, or if there is none."""
 
 
 Reply = Changed | BatchState | TaskState | ErrorReply

@@ -11,9 +11,12 @@ when the driver has said `grant`.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
+
+from wire.lenient_json import UNREADABLE
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +25,10 @@ FRAME_LIMIT = 512 * 1024 * 1024
 """Maximum of one frame in bytes: twice the longest line of a run."""
 PIECE = 1024 * 1024
 """Maximum of bytes of a file, or of an output, in one frame."""
+SHOWN = 300
+"""Characters of a fault."""
 _LENGTH = struct.Struct(">I")
+_F = TypeVar("_F")
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
@@ -156,8 +162,7 @@ class Errors(Frame, frozen=True, kw_only=True, tag="errors"):
 
 class Told(Frame, frozen=True, kw_only=True, tag="told"):
     """A line that a run has written to its link. In a request, each credential of `configure` is replaced by its
-    fingerprint: equal for equal ones, and says nothing of it. What the run has written to its event stream before comes
-    before."""
+    fingerprint: equal for equal ones, and says nothing of it. The event stream up to it comes before it."""
 
     run: str
     line: bytes
@@ -245,14 +250,14 @@ def encode(frame: msgspec.Struct) -> bytes:
     return _LENGTH.pack(len(body)) + body
 
 
-class FrameReader:
+class FrameReader(Generic[_F]):
     """Puts frames together. `decoder` is that of the frames of the other side."""
 
-    def __init__(self, decoder: msgspec.msgpack.Decoder[ToNode] | msgspec.msgpack.Decoder[FromNode]) -> None:
+    def __init__(self, decoder: msgspec.msgpack.Decoder[_F]) -> None:
         self._decoder = decoder
         self._bytes = bytearray()
 
-    def feed(self, data: bytes) -> Iterator[ToNode | FromNode]:
+    def feed(self, data: bytes) -> Iterator[_F]:
         """Yields each frame that the data completes. Raises `FrameError`; then nothing more can be read."""
         self._bytes += data
         at = 0
@@ -268,17 +273,17 @@ class FrameReader:
                 at = end
                 try:
                     yield self._decoder.decode(body)
-                except msgspec.MsgspecError as error:
-                    raise FrameError(f"a frame that cannot be read: {error}") from None
+                except UNREADABLE as error:
+                    raise FrameError(f"a frame that cannot be read: {one_line(str(error), SHOWN)}") from None
         finally:
             del self._bytes[:at]
 
 
-def to_node_reader() -> FrameReader:
+def to_node_reader() -> FrameReader[ToNode]:
     """For the node: reads what the driver sends."""
     return FrameReader(msgspec.msgpack.Decoder(ToNode))
 
 
-def from_node_reader() -> FrameReader:
+def from_node_reader() -> FrameReader[FromNode]:
     """For the driver: reads what a node sends."""
     return FrameReader(msgspec.msgpack.Decoder(FromNode))

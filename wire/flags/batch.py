@@ -47,6 +47,10 @@ MAX_TOKENS = Flag(
     COUNT, LIMITS,
 )  # fmt: skip
 MAX_FAILURES = Flag("--max-failures", "Stop starting tasks after N failures. Default: no limit.", COUNT, LIMITS)
+ADDRESS = Flag(
+    "--address", "With --engine ray: the cluster, as ray://HOST:10001 or HOST:6379. Default: RAY_ADDRESS, or the"
+    " cluster of this machine.", panel=POOL,
+)  # fmt: skip
 PRINTED = (
     Flag(
         "--json", "Print all events of all runs, and the batch's own, as JSON lines.", SWITCH, OUTPUT, is_option=False,
@@ -111,13 +115,10 @@ OF_THE_BATCH = (
         "--engine", "local: run the tasks on this machine. ray: on the nodes of a cluster (pip install pyzot[ray]).",
         Kind.CHOICE, POOL, choices=("local", "ray"), default="local",
     ),
-    Flag(
-        "--address", "With --engine ray: the cluster, as ray://HOST:10001 or HOST:6379. Default: RAY_ADDRESS, or the"
-        " cluster of this machine.", panel=POOL,
-    ),
+    ADDRESS,
     Flag(
         "--upload", "With --engine ray: copy this folder to each node, without what .gitignore names; tasks in it run"
-        " in the copies.", panel=POOL, metavar="DIR",
+        " in the copies.", Kind.PATH, POOL, metavar="DIR",
     ),
     MAX_COST_USD,
     RESERVE,
@@ -184,5 +185,6 @@ RETRY = (
     API_KEY,
     API_KEY_FILE,
     BASE_URL.variant("Use this address of the model's server. Default: the address of the last start."),
+    ADDRESS.variant("Use the cluster at this address, if it ran on one. Default: the address of the last start."),
     *(flag for flag in PRINTED if flag.name != "no_events"),
 )

@@ -20,7 +20,8 @@ class CarrierListener(Protocol):
         """Once: the cluster is reached, and `node_is_up` was called for each node that it has now."""
 
     def carrier_failed(self, reason: str) -> None:
-        """There is no cluster, or no longer: nothing more is told. The reason says what to do."""
+        """There is no cluster, or no longer: nothing more is told. The reason says what to do. A cluster that does not
+        answer counts as none, after a time that the carrier knows."""
 
     def node_is_up(self, node: str, address: str) -> None:
         """The node program of this node has started. `node` is its name, unique for good: a machine that comes back is

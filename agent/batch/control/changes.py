@@ -105,7 +105,7 @@ class BatchChanges:
         parts = self._parts
         if decision.what == "jobs":
             assert decision.value is not None
-            parts.limits.jobs = int(decision.value)
+            parts.limits.choose(int(decision.value))
             parts.attempts.set_jobs(parts.limits.jobs)
         elif decision.what == "budget":
             assert decision.value is not None

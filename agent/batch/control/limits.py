@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from agent.batch.reserve import Spent
 
 
+OF_REMOTE_RUN = 5
+"""Descriptors of the batch process for a run on a node: both ends of its link, its events and standard error, and one
+while these are opened."""
+
+
 def jobs_of(request: BatchRequest) -> int:
     """Runs at the same time, as far as descriptors allow."""
     return request.jobs or default_jobs(cores(), available_memory(), request.run_memory)
@@ -28,19 +33,31 @@ class BatchLimits:
     """`say` gets lines for the user."""
 
     def __init__(self, request: BatchRequest, *, say: Callable[[str], None], log: BatchLog) -> None:
+        self._request = request
+        self._is_chosen = request.jobs is not None
         self.stop: LimitStop | None = None
         """Why nothing more is started; None while runs may start."""
         self.wanted = jobs_of(request)
         self.jobs = self.allowed(self.wanted)
         """Runs at the same time."""
-        self._request = request
         self._say = say
         self._log = log
 
     def allowed(self, jobs: int) -> int:
         """The number of these jobs for which this process may have descriptors, at least 1. Raises its soft limit."""
-        fd_limit.provide(jobs * DESCRIPTORS // fd_limit.OF_WORKER)
-        return jobs_within(jobs, fd_limit.soft_limit())
+        each = DESCRIPTORS if self._request.engine == "local" else OF_REMOTE_RUN
+        fd_limit.provide(jobs * each // fd_limit.OF_WORKER)
+        return jobs_within(jobs, fd_limit.soft_limit(), each)
+
+    def follow(self, offered: int) -> None:
+        """The nodes offer this many runs at the same time: that is the number, unless the user has chosen one."""
+        if not self._is_chosen and offered:
+            self.wanted = offered
+            self.jobs = self.allowed(offered)
+
+    def choose(self, jobs: int) -> None:
+        """The user chooses the number of runs at the same time."""
+        self.jobs, self._is_chosen = jobs, True
 
     @property
     def max_cost_usd(self) -> float | None:

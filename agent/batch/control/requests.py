@@ -65,6 +65,10 @@ class BatchRequests:
             why=parts.limits.stop.words if parts.limits.stop is not None else view.why_paused,
             elapsed_s=round(view.elapsed_s, 3),
             eta_s=view.eta_s,
+            nodes=tuple(
+                control.NodeState(node.name, node.address, node.runs, node.jobs, valid_text(node.trouble))
+                for node in view.nodes
+            ),
         )
 
     def _task(self, id_: str, task: str) -> control.TaskState:
@@ -107,6 +111,7 @@ class BatchRequests:
             cost_usd=cost,
             since_s=round(since_s, 3),
             events=valid_text(str(self._folder.events(task, attempts))) if attempts else "",
+            node=parts.journal.state.nodes.get(task, ""),
         )
 
     def _why_waiting(self, task: str) -> str:

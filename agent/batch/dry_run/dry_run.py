@@ -51,7 +51,8 @@ class DryRun(msgspec.Struct, frozen=True, kw_only=True):
     """Of these, the ids of those whose inputs have changed since."""
     replayed: int
     """Of the tasks that would run, those that follow a cassette and ask no model."""
-    jobs: int
+    jobs: int | None
+    """Null if the nodes of a cluster say it."""
     workspace: str
     max_cost_usd: float | None
     spent_usd: float
@@ -87,8 +88,9 @@ def dry_run(
         first = next((task for task in candidates if task.id == sets[0].example), candidates[0])
         found = probe(first, request, version, owns_process=owns_process)
     spent = spent_in(state, request.reserve, () if is_running else cut_off_runs(folder, state).values())
+    jobs = request.jobs if request.engine != "local" else jobs_of(request)
     bounds = BatchBounds(
-        jobs=len(to_run) if request.batch_api else jobs_of(request),
+        jobs=len(to_run) if jobs is None or request.batch_api else jobs,
         retries=request.retries,
         max_cost_usd=request.max_cost_usd,
         at_most_usd=spent.at_most_usd,
@@ -109,7 +111,7 @@ def dry_run(
         done=len(backlog.comparison.done) - len(again),
         changed=[task for task in backlog.comparison.changed if task not in again],
         replayed=len(to_run) - len(asking),
-        jobs=jobs_of(request),
+        jobs=jobs,
         workspace=request.workspace,
         max_cost_usd=request.max_cost_usd,
         spent_usd=spent.known_usd,

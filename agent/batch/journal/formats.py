@@ -37,6 +37,8 @@ COLUMNS = (
     *("exit_status", "cpu_s", "memory_peak_bytes", "setup_exit_status", "check_exit_status", "diff", "digest", "meta"),
     *("reserved_usd", "repeat", "score"),
 )
+NODE = "node"
+"""The column after these, if a task ran on a node of a cluster."""
 """`answer` and `meta` are JSON; an unknown cost, a missing exit status, `repeat` of a task that runs once and a missing
 score are empty. New columns come last: readers know columns by their places."""
 
@@ -45,12 +47,14 @@ def csv_lines(results: BatchResults) -> Iterator[str]:
     """The header, and a row for each task with a final outcome."""
     buffer = StringIO(newline="")
     write = csv.writer(buffer).writerow
-    write(COLUMNS)
+    has_nodes = any(shard.state.nodes for shard in results.shards)
+    write((*COLUMNS, NODE) if has_nodes else COLUMNS)
     yield buffer.getvalue()
     for outcome in results.outcomes():
         buffer.seek(0)
         buffer.truncate()
-        write([plain_cell(value) if isinstance(value, str) else value for value in _values(outcome)])
+        values = [*_values(outcome), outcome.node or ""] if has_nodes else _values(outcome)
+        write([plain_cell(value) if isinstance(value, str) else value for value in values])
         yield buffer.getvalue()
 
 
@@ -109,6 +113,8 @@ def junit_lines(results: BatchResults) -> Iterator[str]:
 
 def _case(one: Outcome, suite: str) -> str:
     parts = [f'<testcase classname="{suite}" name="{attribute(one.id)}" time="{seconds(one.duration_ms):.3f}">']
+    if one.node:
+        parts.append(f'<properties><property name="node" value="{attribute(one.node)}"/></properties>')
     if one.status is not TaskStatus.OK:
         tag = "failure" if one.status in FAILURES else "error"
         message = one.reason or one.status.value

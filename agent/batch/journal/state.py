@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import intern
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -84,6 +85,8 @@ class BatchState(msgspec.Struct):
     pauses: int = 0
     paused: dict[str, str] = {}
     """Why, by the ids of the tasks whose runs wait for a rate limit, if the batch still runs."""
+    nodes: dict[str, str] = {}
+    """The node of the last attempt of each task that began on one; empty for a batch on one machine."""
     sent: SentBatches = msgspec.field(default_factory=SentBatches)
     """The message batches of which not all results are recorded."""
     opened: Opened | None = None
@@ -129,6 +132,15 @@ class BatchState(msgspec.Struct):
             for task, history in self.tasks.items()
             if history.running and history.is_interrupted and task not in sent
         )
+
+    def running_by_node(self) -> dict[str, list[str]]:
+        """The tasks of `interrupted` whose attempt began on a node, by node."""
+        found: dict[str, list[str]] = {}
+        if self.nodes:
+            for task in self.interrupted():
+                if (node := self.nodes.get(task)) is not None:
+                    found.setdefault(node, []).append(task)
+        return found
 
     def statuses(self) -> dict[str, int]:
         """How many tasks are done with each status, by its word."""
@@ -203,6 +215,10 @@ class BatchState(msgspec.Struct):
             self.requeued.discard(line.task)
         history.running = line.attempt
         history.digest = line.digest
+        if not isinstance(line.node, msgspec.UnsetType):
+            self.nodes[line.task] = intern(line.node)
+        elif self.nodes:
+            self.nodes.pop(line.task, None)
 
     def _finished(self, line: FinishedGlance | Finished, offset: int) -> None:
         history, outcome, attempt = self._of(line.task), line.outcome, line.attempt

@@ -89,7 +89,8 @@ def open_batch(
     repeats = {task.id: task.repeat or 0 for task in before} if interrupted else {}
     for task, facts in interrupted.items():
         history = state.history(task)
-        outcome = cut_off_outcome(task, history.running, history.digest, facts, repeats.get(task, 0))
+        node, repeat = state.nodes.get(task, ""), repeats.get(task, 0)
+        outcome = cut_off_outcome(task, history.running, history.digest, facts, repeat, node)
         journal.finished(outcome, final=False)
     for task in redo:
         journal.reopened(task)
@@ -228,12 +229,13 @@ def facts_of_cut_off(events: Path, *, was_paused: bool = False) -> RunFacts:
     return facts
 
 
-def cut_off_outcome(task: str, attempt: int, digest: str, facts: RunFacts, repeat: int = 0) -> Outcome:
-    """The outcome of an attempt whose end was not recorded."""
+def cut_off_outcome(task: str, attempt: int, digest: str, facts: RunFacts, repeat: int = 0, node: str = "") -> Outcome:
+    """The outcome of an attempt whose end was not recorded. `node` is empty for one on this machine."""
     now = utc_now()
     return Outcome(
         id=task, attempt=attempt, status=TaskStatus.INTERRUPTED, reason=CUT_OFF, digest=digest, repeat=repeat,
-        usage=facts.usage, steps=facts.step, requests=facts.answered, rate_limited=facts.rate_limited,
+        node=node or msgspec.UNSET, usage=facts.usage, steps=facts.step, requests=facts.answered,
+        rate_limited=facts.rate_limited,
         cost_usd=None if facts.has_unknown_cost else facts.known_usd, known_cost_usd=facts.known_usd,
         reserved_usd=facts.lost.at_most_usd, lost=facts.lost if facts.lost.requests else None,
         answers=facts.whole, largest_answer=facts.largest_answer,

@@ -31,9 +31,9 @@ def default_jobs(cores: float, available: int | None, run_memory: int | None) ->
     return max(1, min(by_cores, (available - OF_BATCH) // (run_memory or OF_RUN)))
 
 
-def jobs_within(jobs: int, descriptors: int) -> int:
-    """As many of these jobs as so many descriptors are enough for, at least 1. Pure."""
-    return max(1, min(jobs, (descriptors - DESCRIPTORS_OF_BATCH) // DESCRIPTORS))
+def jobs_within(jobs: int, descriptors: int, each: int = DESCRIPTORS) -> int:
+    """The number of these jobs that `descriptors` allow, `each` for a run, at least 1. Pure."""
+    return max(1, min(jobs, (descriptors - DESCRIPTORS_OF_BATCH) // each))
 
 
 def cores(proc: Path = _PROC, cgroups: Path = CGROUPS) -> float:

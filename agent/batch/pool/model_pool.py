@@ -29,6 +29,7 @@ from agent.cassette.reply_lines import Limits
 from agent.model.provider import TERMINAL
 from agent.model.worker_process import REQUEST_LIMIT, worker_failed
 from supervisor.process.child import SpawnError
+from wire.lenient_json import UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,7 +102,7 @@ class ModelPool:
         try:
             connection = self._connections.get(bytes(request.configure)) or connection_of(request)
             most = max_tokens_of(request)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             self._refuse_unsent(run, request.id, f"the request of the run is not valid: {error}")
             return
         self._connections[connection.raw] = connection

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from agent.batch.pool.leases import Lease, Workers
     from agent.model.provider import Line
     from supervisor.loop.loop import Loop
-    from supervisor.loop.pipes import PipeReader
+    from supervisor.process.stop_policy import Patience
     from supervisor.process.table import Identity
     from supervisor.process.teardown import Stoppable
     from supervisor.template.forked_child import ForkedChild
@@ -114,13 +114,24 @@ TEMPLATE = Path(__file__).resolve().parent.parent / "run" / "template_main.py"
 PROGRAM = Path(__file__).resolve().parent.parent / "run" / "run_main.py"
 
 
+class RunOutput(Protocol):
+    """The event stream of a run."""
+
+    def take(self) -> None:
+        """Passes on what is there now."""
+
+    def hold(self, *, held: bool) -> None:
+        """With `held` nothing is passed on: the run waits, sooner or later."""
+
+
 class RunChild(Protocol):
     """The process of a run. Its pid is also the number of its session and process group."""
 
     pid: int
     exit: ExitStatus | None
-    stdout: PipeReader
 
+    @property
+    def stdout(self) -> RunOutput: ...
     @property
     def identity(self) -> Identity: ...
     @property
@@ -165,10 +176,12 @@ class Processes:
         host_order: HostOrder | None = None,
         log: BatchLog,
         on_shared: Callable[[Serving], None] = lambda _line: None,
+        token: str = "",
     ) -> None:
         """`has_template` None: if the system can have one. `run_program` takes the place of the runs' program, without
-        a template. `host_order` None: no host is started. `on_shared` gets the first line of the host that serves."""
-        self.token = os.urandom(16).hex()
+        a template. `host_order` None: no host is started. `on_shared` gets the first line of the host that serves.
+        Without a `token` a new one is made."""
+        self.token = token or os.urandom(16).hex()
         """In the environment of every process of the batch. That of a run is longer: the token, a dot and a number."""
         self._loop = loop
         self._owns_process = owns_process
@@ -191,6 +204,8 @@ class Processes:
         )  # fmt: skip
         """The process with the extensions that runs share."""
         self._host_memory = None if self.host is None else RunMemory(self._host_pid)
+        self._patience_with: dict[Stoppable, Patience] = {}
+        """Of those to stop at the end, the ones that have another patience."""
         self._say = say
         self._template_pid = 0
         self._start_program = program_starter(loop)
@@ -332,7 +347,7 @@ class Processes:
         owners = [*others, *(each for each in (self.template, self.host) if each is not None)]
         if self.host is not None:
             self.host.retire()
-        stop_all(self._loop, owners, shared_table=self._table)
+        stop_all(self._loop, owners, shared_table=self._table, patience_with=self._patience_with)
         if self._owns_process:
             end_descendants(self._loop, shared_table=self._table)
         self._tracker.close()

@@ -43,6 +43,7 @@ class RunLink:
         self._on_end = on_end
         self._on_pace = on_pace
         self._is_behind = False
+        self._is_held = False
         self._ours, self.theirs = socket.socketpair()
         self._ours.setblocking(False)
         self._lines = LineSplitter(LINE_LIMIT)
@@ -92,10 +93,19 @@ class RunLink:
             self._outbox.clear()  # the run has gone; what it said may still be read
         if self._waits != bool(self._outbox.queued):
             self._waits = not self._waits
-            self._loop.watch(self, read=True, write=self._waits)
+            self._watch()
         if self._outbox.queued > BEHIND if not self._is_behind else not self._outbox.queued:
             self._is_behind = not self._is_behind
             self._on_pace(self._is_behind)
+
+    def hold(self, *, held: bool) -> None:
+        """Whether the run is not read: then it waits once the socket is full."""
+        self._is_held = held
+        if self.is_open:
+            self._watch()
+
+    def _watch(self) -> None:
+        self._loop.watch(self, read=not self._is_held, write=self._waits)
 
     def drain(self) -> None:
         """Takes what the run has said before it ended, then closes. Does not call `on_end`."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-import msgspec
-
 from agent.batch.journal.folder import RunFiles, RunFilesError
 from agent.batch.log import utc_now
 from agent.batch.pool.patience import Patience
@@ -22,6 +20,7 @@ from supervisor.cleanup.kill_leftovers import TERM_S, HostMarks, LeftoverKiller
 from supervisor.process.child import SpawnError
 from wire.batch import link
 from wire.batch.outcome import TaskStatus
+from wire.lenient_json import UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -219,8 +218,8 @@ class RunProcess:
 
     def hold_output(self, *, held: bool) -> None:
         """Whether its event stream is not read: then the run waits once the pipe is full."""
-        if self.child is not None and self.life is RunLife.ALIVE and self.child.stdout.is_open:
-            self._loop.watch(self.child.stdout, read=not held)
+        if self.child is not None and self.life is RunLife.ALIVE:
+            self.child.stdout.hold(held=held)
 
     def pause(self, why: str) -> bool:
         """The run waits for a rate limit: its time stands still. Returns whether it was not paused before."""
@@ -273,7 +272,7 @@ class RunProcess:
             self.child.stdout.take()  # of a killed batch the events have the turn of each request that was sent
         try:
             message = link.decode_from_run(line)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             self.kill(EndReason(TaskStatus.CRASHED, f"the run has said something that cannot be read: {error}"))
             return
         if isinstance(message, link.ModelRequest):

@@ -74,11 +74,12 @@ ServerCheck = tuple[str | None, str | None, str | None]
 
 class CredentialCheck:
     """Looks for the credential of each server once, and tells what is missing once. A task that brings a key in its
-    `env` is left to its run, and so is all that has a key in the flags."""
+    `env` is left to its run, and so is all that has a key in the flags, and all that runs on other machines."""
 
     def __init__(self, request: BatchRequest) -> None:
         self._run = request.run
         self._home = request.run.home or zot_home()
+        self._is_elsewhere = request.engine != "local"
         self._seen: set[ServerCheck] = set()
 
     def fault(self, task: Task) -> str:
@@ -91,7 +92,7 @@ class CredentialCheck:
             run.model if task.model is None else task.model,
             run.base_url if task.base_url is None else task.base_url,
         )
-        if task.env or server in self._seen:
+        if self._is_elsewhere or task.env or server in self._seen:
             return ""
         self._seen.add(server)
         try:

@@ -173,7 +173,7 @@ def _record(folder: RunFolder, reply: control.Changed | control.BatchState | con
 
 
 def _state_lines(state: control.BatchState) -> list[str]:
-    from cli.batch.output.summary import statuses_text
+    from cli.batch.output.summary import node_text, statuses_text
     from cli.columns import align_columns
     from cli.number_format import count_text, dollars, duration, plural
     from wire.text import one_line, valid_text
@@ -192,6 +192,7 @@ def _state_lines(state: control.BatchState) -> list[str]:
         ("now", f"{count_text(state.running)} running, {count_text(state.waiting)} waiting"),
         ("jobs", count_text(state.jobs)),
         ("budget", f"{budget}; {dollars(state.known_cost_usd)} used{reserved}"),
+        *(("node", node_text(node)) for node in state.nodes),
         *([("waits for", one_line(valid_text(state.why), 500))] if state.why else ()),
         ("time", f"{duration(state.elapsed_s)}{left}"),
     ]
@@ -218,6 +219,8 @@ def _task_lines(folder: RunFolder, task: control.TaskState) -> list[str]:
         *([("waits for", one_line(valid_text(task.waits_for), 500))] if task.waits_for else ()),
         ("attempts", f"{task.attempts}{failed}"),
     ]
+    if task.node:
+        rows.append(("node", one_line(valid_text(task.node), 200)))
     if has_run:
         usage = task.usage
         tokens = usage.input + usage.output + usage.cache_read + usage.cache_write

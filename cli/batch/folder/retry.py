@@ -44,7 +44,7 @@ def retry(ctx: typer.Context, folder: Folder, status: Statuses = None, **_flags:
     from cli.batch.arguments import show_from
 
     given = ctx.params
-    flags = _selected_ids(given, "jobs", "max_cost_usd", "reserve", "max_tokens", "max_failures")
+    flags = _selected_ids(given, "jobs", "max_cost_usd", "reserve", "max_tokens", "max_failures", "address")
     keys = _selected_ids(given, "api_key", "api_key_file", "base_url")
     show = show_from(no_progress=given["no_progress"], quiet=given["quiet"])
     run_and_exit("retry", lambda: _run(folder, status or [], flags, keys, show, as_json=given["json"]))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from cli.choices import Preferred
     from wire.batch.journal_lines import Changed
 
+NAMED = 5
+"""Maximum number of tasks of a node that are named."""
 DONE, RUNNING, KILLED = "done", "running", "killed"
 
 
@@ -33,7 +35,7 @@ def status(folders: Folders, prefer: Prefer = None, as_json: Json = False) -> No
     if they contradict each other about a task, it needs --prefer. With --json, state is running, done, or why the batch
     stopped: drained, stopped, budget, deadline, failures or killed. limit is the flag of the limit that was used up,
     reserved_usd how much requests of unknown cost count by the rule of --reserve, evaluation the estimates of repeated
-    or scored tasks (null without any).
+    or scored tasks (null without any), nodes the tasks that run, by node (missing for a batch on one machine).
 
     Exit status: 0 all tasks are ok, 1 a journal is damaged, 2 a RUNDIR is no folder of a batch, they contradict each
     other, or misuse, 10 a task is not ok, or not done yet.
@@ -90,6 +92,10 @@ def facts(results: BatchResults) -> dict[str, Any]:
     opened = [state.opened.t for state in states if state.opened is not None]
     closed = [state.closed.t for state in states if state.closed is not None]
     folders = [str(shard.folder.path) for shard in results.shards]
+    nodes: dict[str, list[str]] = {}
+    for state, _ in running:
+        for node, ids in state.running_by_node().items():
+            nodes.setdefault(node, []).extend(ids)
     return {
         "folder": folders[0],
         "folders": folders,
@@ -100,6 +106,7 @@ def facts(results: BatchResults) -> dict[str, Any]:
         "done": len(results.done),
         "left": len(results.not_run),
         "running" if running else "interrupted": interrupted,
+        **({"nodes": nodes} if nodes else {}),
         "sent": sent,
         "paused": len(paused),
         "why_paused": paused[-1] if paused else "",
@@ -128,6 +135,16 @@ def sent_line(sent: dict[str, Any], total: int) -> str:
 
     state = "in_progress" if sent["id"] else "doubtful"
     return sent_words(sent["tasks"], total, sent["id"], state, sent["expires"] or 0.0)
+
+
+def _node_line(node: str, tasks: Sequence[str]) -> str:
+    """`node-1: 3 tasks (a, b and c)`."""
+    from cli.number_format import plural
+    from wire.suggestions import join_names
+    from wire.text import one_line, valid_text
+
+    names = join_names([one_line(valid_text(task), 60) for task in tasks], NAMED)
+    return f"{one_line(valid_text(node), 60)}: {plural(len(tasks), 'task')} ({names})"
 
 
 def _spent(results: BatchResults) -> Spent:
@@ -206,6 +223,7 @@ def lines(
         ("not ok", statuses_text(statuses) or "none"),
         *([("estimates", estimates)] if estimates else ()),
         ("left", left),
+        *(("on", _node_line(node, ids)) for node, ids in sorted(record.get("nodes", {}).items())),
         *(("sent", sent_line(sent, total)) for sent in record["sent"]),
         *([("paused", one_line(valid_text(paused), 500))] if record["paused"] else ()),
         *([("changed", _changes(record["changes"]))] if record["changes"] else ()),

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from agent.batch.message_batches.words import sent_words
 from agent.batch.request import RunState
+from cli.batch.output.summary import node_text
 from cli.columns import pad_or_cut
 from cli.number_format import count_text, dollars, duration, number, plural, size
 from wire.text import one_line
@@ -27,8 +28,12 @@ MOST_SENT = 3
 """Maximum number of message batches that are shown."""
 ID_CELLS = 32
 """Maximum width of an id in the table."""
-HEADINGS = ("TASK", "TRY", "STATE", "TIME", "STEP", "TOKENS", "COST", "MEMORY")
-GIVES_WAY = ("TRY", "MEMORY", "COST", "TOKENS", "STEP")
+MOST_NODES = 6
+"""Maximum number of nodes that are shown."""
+NODE_CELLS = 20
+"""Maximum width of the name of a node in the table."""
+HEADINGS = ("TASK", "NODE", "TRY", "STATE", "TIME", "STEP", "TOKENS", "COST", "MEMORY")
+GIVES_WAY = ("TRY", "MEMORY", "COST", "TOKENS", "NODE", "STEP")
 """Columns that are left out on a narrow terminal, the least important first."""
 _BAR = ("█", "▓", "▒", "░")
 _ASCII_BAR = ("#", "x", "=", ".")
@@ -49,6 +54,7 @@ def progress(
         *_failures(view),
         *_sent(view),
         _use(view),
+        *_nodes(view),
         *_standstill(view),
     ]
     keys = [Text(_keys(view), "dim")] if has_keys and len(head) < height else []
@@ -121,6 +127,19 @@ def _sent(view: BatchView) -> Iterable[Text]:
         yield Text(f"and {plural(more, 'message batch', 'message batches')} more", "dim")
 
 
+def _nodes(view: BatchView) -> Iterable[Text]:
+    """A line for each of the first nodes, those that take no runs last, and a line for the others."""
+    nodes = sorted(view.nodes, key=lambda node: bool(node.trouble))
+    shown = nodes if len(nodes) <= MOST_NODES else nodes[: MOST_NODES - 1]
+    for node in shown:
+        yield Text(node_text(node), "yellow" if node.trouble else "")
+    if rest := nodes[len(shown) :]:
+        lost = sum(bool(node.trouble) for node in rest)
+        more = f", {count_text(lost)} of them without runs" if lost else ""
+        runs = f"{count_text(sum(node.runs for node in rest))} of {plural(sum(node.jobs for node in rest), 'run')}"
+        yield Text(f"and {plural(len(rest), 'node')} more: {runs}{more}", "dim")
+
+
 def failures(statuses: Mapping[str, int]) -> str:
     """`8 error, 3 timeout, 1 crashed`, the most frequent first; empty if no task has failed."""
     kinds = sorted(statuses.items(), key=lambda item: (-item[1], item[0]))
@@ -166,7 +185,7 @@ def runs_table(runs: Sequence[RunView], width: int, height: int) -> list[Text]:
         more += 1  # its own line
         shown = shown[: height - 2]
     rows = [_cells(run) for run in shown]
-    kept = list(HEADINGS)
+    kept = [name for name in HEADINGS if name != "NODE" or any(run.node for run in runs)]
     widths = {
         name: max([len(name), *(cell_len(row[name]) for row in rows)]) if name != "TASK" else _id_cells(rows)
         for name in HEADINGS
@@ -192,6 +211,7 @@ def _id_cells(rows: Sequence[Mapping[str, str]]) -> int:
 def _cells(run: RunView) -> dict[str, str]:
     return {
         "TASK": one_line(run.task, 200),
+        "NODE": one_line(run.node, NODE_CELLS) or "-",
         "TRY": str(run.attempt),
         "STATE": run.state.value,
         "TIME": duration(run.since_s),
@@ -203,7 +223,7 @@ def _cells(run: RunView) -> dict[str, str]:
 
 
 def _cell(name: str, text: str, width: int) -> str:
-    if name in ("TASK", "STATE"):
+    if name in ("TASK", "NODE", "STATE"):
         return pad_or_cut(text, width)
     return text.rjust(width)
 

@@ -20,6 +20,8 @@ from wire.text import one_line, valid_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from agent.batch.request import NodeView
+    from wire.batch.control import NodeState
     from wire.batch.journal_lines import Changed
     from wire.batch.outcome import Outcome
     from wire.batch.records import BatchChanged, BatchEnd, TaskEnd
@@ -42,12 +44,22 @@ def finished_line(end: TaskEnd, done: int, tasks: int, width: int | None = None)
     is_tried_again = not end.final and outcome.status is not TaskStatus.INTERRUPTED
     status = f"{TRIED_AGAIN if is_tried_again else outcome.status.value:<{_STATUS_WIDTH}}"
     line = f"{count} {status}  {one_line(outcome.id, 200)}  {elapsed(outcome.duration_ms / 1000)}  {cost}"
+    if outcome.node:
+        line += f"  on {one_line(outcome.node, 60)}"
     if outcome.score is not None:
         line += "  no score" if outcome.score.value is None else f"  score {outcome.score.value:.4g}"
     reason = first_line(outcome.reason)
     if is_tried_again:
         reason = f"{outcome.status.value}: {reason}" if reason else outcome.status.value
     return f"{line}  {cut_to(reason, width, line)}" if reason else line
+
+
+def node_text(node: NodeView | NodeState) -> str:
+    """`node-2 (10.0.0.7): 3 of 4 runs`, or why it takes none. One that offers none yet is made ready."""
+    where = f" ({one_line(valid_text(node.address), 60)})" if node.address else ""
+    runs = f"{count_text(node.runs)} of {plural(node.jobs, 'run')}" if node.jobs else "joining"
+    how = one_line(valid_text(node.trouble), 300) or runs
+    return f"{one_line(valid_text(node.name), 60)}{where}: {how}"
 
 
 def changed_line(change: BatchChanged | Changed) -> str:

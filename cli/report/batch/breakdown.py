@@ -1,4 +1,4 @@
-"""The tasks of a batch by what they have in common: the values of their `meta`, and the task that they repeat."""
+"""The tasks of a batch by what they have in common: values of their `meta`, their node, the task that they repeat."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from cli.report.batch.figures import evaluate
 from cli.report.batch.overview import count_label, percent_of_one, range_text
 from cli.report.markup import text
 from cli.report.page.table import Cell, TableColumn, number_cell, section, table
+from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,6 +25,8 @@ KEYS = 6
 """Maximum number of `meta` keys with a table."""
 REPEATED_ROWS, REPEATED_HELD = 12, 5000
 """Rows of the table of repeated tasks: shown at once, and in all."""
+NODE_ROWS = 20
+"""Rows of the table of nodes that are shown at once."""
 MISSING = "(none)"
 
 
@@ -55,6 +58,22 @@ def by_meta(batch: BatchFigures) -> str:
     more = f" {plural(len(found) - KEYS, 'more key is', 'more keys are')} not shown." if len(found) > KEYS else ""
     caption = f"Each key of <code>meta</code> that has few values.{more}"
     return section("meta", "By kind of task", caption, f'<div class="pair">{shown}</div>')
+
+
+def by_node(batch: BatchFigures) -> str:
+    """The section with a row for each node that tasks ran on; empty with fewer than two."""
+    nodes: dict[str, list[TaskFigures]] = {}
+    for task in batch.tasks:
+        if task.node:
+            nodes.setdefault(task.node, []).append(task)
+    if len(nodes) < 2:
+        return ""
+    kinds = dict(sorted(nodes.items()))
+    attempts = (one for task in batch.tasks for one in task.attempts)
+    cut_off = sum(one.status is TaskStatus.INTERRUPTED for one in attempts if one.node)
+    more = f" {plural(cut_off, 'attempt was', 'attempts were')} interrupted." if cut_off else ""
+    told = _table("Nodes", TableColumn("node", is_text=True, is_name=True), kinds, shown_rows=NODE_ROWS)
+    return section("nodes", "By node", f"A task counts for the node of its attempt that counts.{more}", told)
 
 
 def by_repeated_task(batch: BatchFigures, links: Links) -> str:

@@ -70,6 +70,8 @@ class AttemptFigures(msgspec.Struct, gc=False):
     """Whether its score command told no score."""
     rescored: int | None = None
     """Byte of the journal where the line with its present score begins; None for the score of its outcome."""
+    node: str = ""
+    """The node that ran it; empty for the machine of the batch."""
 
     @property
     def has_score_command(self) -> bool:
@@ -86,6 +88,8 @@ class TaskFigures(msgspec.Struct):
     state: TaskStatus | OpenTaskState = OpenTaskState.NOT_RUN
     running: int = 0
     """The attempt that runs or was interrupted; 0 for none."""
+    last_node: str = ""
+    """The node of the last attempt; empty for the machine of the batch."""
     attempts: list[AttemptFigures] = []
     """Attempts that have ended, in the order of the journal."""
     is_listed: bool = True
@@ -103,6 +107,12 @@ class TaskFigures(msgspec.Struct):
     def told(self) -> AttemptFigures | None:
         """The attempt that counts: the final one, else the last that has ended."""
         return self.final or (self.attempts[-1] if self.attempts else None)
+
+    @property
+    def node(self) -> str:
+        """The node of the attempt that counts, or of the one that runs; empty for the machine of the batch."""
+        told = self.final or (None if self.running or not self.attempts else self.attempts[-1])
+        return self.last_node if told is None else told.node
 
     @property
     def latest(self) -> int:
@@ -181,10 +191,10 @@ class ExtensionUse(msgspec.Struct):
     """Attempts that have taken it from a host."""
     cpu_share_s: float = 0.0
     """CPU seconds of a host's process, by the shares of these attempts."""
-    host_rss_bytes: dict[int, int] = {}
-    """The highest resident size in each host, by its pid: it is there once for all its runs."""
+    host_rss_bytes: dict[tuple[str, int], int] = {}
+    """The highest resident size in each host, by its node and pid: it is there once for all its runs."""
 
-    def add(self, cost: Cost) -> None:
+    def add(self, cost: Cost, node: str = "") -> None:
         self.runs += 1
         self.calls += cost.calls
         self.errors += cost.errors
@@ -205,8 +215,8 @@ class ExtensionUse(msgspec.Struct):
         if cost.hosted:
             self.hosted_runs += 1
             self.cpu_share_s += (cost.hosted.cpu_share_ms or 0.0) / 1000
-            known = self.host_rss_bytes.get(cost.hosted.pid, 0)
-            self.host_rss_bytes[cost.hosted.pid] = max(known, cost.hosted.rss_peak_bytes or 0)
+            host = (node, cost.hosted.pid)
+            self.host_rss_bytes[host] = max(self.host_rss_bytes.get(host, 0), cost.hosted.rss_peak_bytes or 0)
 
 
 class BatchFigures(msgspec.Struct, kw_only=True):

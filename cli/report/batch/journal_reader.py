@@ -84,6 +84,7 @@ class _OutcomeFigures(OutcomeGlance, frozen=True, kw_only=True, gc=False):
     paused_ms: int = 0
     memory_peak_bytes: int = 0
     model: str = ""
+    node: str = ""
     setup: CommandEnd | None = None
     check: CommandEnd | None = None
     score: _ScoreFigures | None = None
@@ -207,6 +208,7 @@ class _JournalFold:
                 task = self._task(id_)
                 task.state = OpenTaskState.RUNNING if phase is BatchPhase.RUNNING else OpenTaskState.INTERRUPTED
                 task.running = self._before[id_] + history.running
+                task.last_node = shard.state.nodes.get(id_, "")
             self._before[id_] += history.attempts
         if phase is BatchPhase.RUNNING:
             self.workload.until(self._now)
@@ -248,7 +250,7 @@ class _JournalFold:
             use = self.extensions.get(name)
             if use is None:
                 use = self.extensions[name] = ExtensionUse(name)
-            use.add(cost)
+            use.add(cost, outcome.node)
         self._task(line.task).attempts.append(
             AttemptFigures(
                 number=self._before[line.task] + line.attempt,
@@ -266,6 +268,7 @@ class _JournalFold:
                 said=_failed_output(outcome),
                 score=None if outcome.score is None else _sane_score(outcome.score.value),
                 is_unscored=outcome.score is not None and outcome.score.value is None,
+                node=outcome.node,
             )
         )
 

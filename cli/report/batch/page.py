@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cli.number_format import clock_text, count_text, elapsed, plural, short
-from cli.report.batch.breakdown import by_meta, by_repeated_task
+from cli.report.batch.breakdown import by_meta, by_node, by_repeated_task
 from cli.report.batch.distributions import distributions
 from cli.report.batch.overview import outcomes, overview
 from cli.report.batch.tables import all_tasks, extensions, extremes, failures, pauses, retries
@@ -30,7 +30,8 @@ def render(batch: BatchFigures, links: Links, *, folder: str, pages_said: str, w
     tasks have a page of their own; `written` says when the page was made. Parts that tell nothing are left out."""
     data: dict[str, Any] = {"end": batch.workload.end}
     body = overview(batch, folder, written) + all_tasks(batch, links, pages_said)
-    body += failures(batch, links) + by_repeated_task(batch, links) + by_meta(batch) + outcomes(batch)
+    body += failures(batch, links) + by_repeated_task(batch, links) + by_meta(batch) + by_node(batch)
+    body += outcomes(batch)
     if has_changed(batch.workload):
         columns = batch.workload.columns(COLUMNS)
         data["workload"] = {"end": batch.workload.end, "columns": columns, "starts": _starts(batch.workload)}

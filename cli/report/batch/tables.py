@@ -234,7 +234,7 @@ def extensions(batch: BatchFigures) -> str:
     """The section with the use of each extension in all attempts; empty without extensions."""
     if not batch.extensions:
         return ""
-    hosts = {pid for use in batch.extensions for pid in use.host_rss_bytes}
+    hosts = {host for use in batch.extensions for host in use.host_rss_bytes}
     held = [
         (title, value, label)
         for title, value, label in _EXTENSION_COLUMNS
@@ -262,13 +262,13 @@ def extensions(batch: BatchFigures) -> str:
     )
 
 
-def _shared(batch: BatchFigures, hosts: Collection[int]) -> str:
+def _shared(batch: BatchFigures, hosts: Collection[tuple[str, int]]) -> str:
     """The use of hosts' extensions by all tasks together."""
     if not hosts:
         return ""
     shares = sum(use.cpu_share_s for use in batch.extensions)
     memory = sum(sum(use.host_rss_bytes.values()) for use in batch.extensions)
-    where = f"host {min(hosts)}" if len(hosts) == 1 else plural(len(hosts), "host")
+    where = f"host {min(hosts)[1]}" if len(hosts) == 1 else plural(len(hosts), "host")
     return (
         f" Processes of {where} had ~{_seconds(shares)} of CPU for these runs, by their busy time; their memory, "
         f"{bytes_text(memory)} at most, is there once for all runs."
@@ -289,6 +289,8 @@ def all_tasks(batch: BatchFigures, links: Links, said: str) -> str:
         columns.append((TableColumn("why", is_text=True), lambda task: Cell(_why(task))))
     if batch.has_scores:
         columns.append((TableColumn("score"), lambda task: number_cell(task.score, short)))
+    if any(task.node for task in shown):
+        columns.append((TableColumn("node", is_text=True), lambda task: Cell(task.node)))
     columns += _FIGURES
     if len(batch.results.shards) > 1:
         folder = TableColumn("batch", "the folder with its last attempt", is_text=True)

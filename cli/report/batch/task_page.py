@@ -92,7 +92,7 @@ def render_task(page: TaskPage) -> str:
 
 def _facts(task: TaskFigures, outcome: Outcome | None, shown: int) -> list[tuple[str, str]]:
     attempts = f"{shown} of {max(shown, task.running, *(one.number for one in task.attempts), 0)}" if shown else ""
-    facts = [("attempt", attempts)]
+    facts = [("attempt", attempts), ("node", task.node if outcome is None else outcome.node or "")]
     if outcome is not None:
         usage = outcome.usage
         read = usage.input + usage.cache_read + usage.cache_write
@@ -202,9 +202,11 @@ def _score_values(score: Score) -> str:
 def _attempts(task: TaskFigures) -> str:
     if len(task.attempts) < 2:
         return ""
+    has_nodes = any(one.node for one in task.attempts)
     columns = (
         TableColumn("attempt"),
         TableColumn("outcome", is_text=True),
+        *([TableColumn("node", is_text=True)] if has_nodes else ()),
         TableColumn("time"),
         TableColumn("cost"),
         TableColumn("reason", is_text=True),
@@ -213,6 +215,7 @@ def _attempts(task: TaskFigures) -> str:
         (
             Cell(f"{one.number}{' (it counts)' if one.is_final else ''}"),
             Cell(one.status.value, style=style_of(one.status.value)),
+            *([Cell(one.node)] if has_nodes else ()),
             number_cell(one.duration_s, elapsed),
             Cell("unknown") if one.cost_usd is None else number_cell(one.cost_usd, dollars),
             Cell(one.reason),

@@ -49,6 +49,11 @@ def test_a_failure_has_its_reason_on_the_line():
     assert line == "[  13/1000] check_failed  fix-2  12.5 s  cost unknown  exit 1: 2 tests failed"
 
 
+def test_a_node_is_on_the_line():
+    line = finished_line(ended(outcome(node="n\x1b[2J-1", score=Score(1.0))), 1, 9)
+    assert line == "[1/9] ok            fix-1  12.5 s  $0.0123  on n-1  score 1"
+
+
 def test_a_score_is_on_the_line():
     scored = outcome("fix#2", FAILED, reason="exit 1", score=Score(2 / 3))
     assert finished_line(ended(scored), 1, 9) == "[1/9] check_failed  fix#2  12.5 s  $0.0123  score 0.6667  exit 1"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from agent.batch.request import MessageBatchView, RunState
+from agent.batch.request import MessageBatchView, NodeView, RunState
 from cli.batch.output.progress import bar, failures, progress
 from tests.cli.batch.views import run, view
 from wire.batch.outcome import Usage
@@ -73,6 +73,27 @@ def test_plain_signs_where_the_terminal_has_no_others():
     assert text.startswith("###############x=.....")
 
 
+def test_nodes_are_told_with_their_runs_and_those_that_are_lost_last():
+    lost = NodeView("n1", "", 0, 0, "its machine is gone; 2 runs go on\x1b[2J elsewhere")
+    nodes = (lost, NodeView("n2", "build-7", 1, 4), NodeView("n3", "", 1, 1))
+    runs = (run("fix-7", since_s=9.0, node="n2"), run("fix-12", since_s=8.0, node="n3"), run("fix-13", since_s=7.0))
+    shown = drawn(view(nodes=nodes, runs=runs), 90, 24)
+    assert shown[4:10] == [
+        "n2 (build-7): 1 of 4 runs",
+        "n3: 1 of 1 run",
+        "n1: its machine is gone; 2 runs go on elsewhere",
+        "TASK    NODE  TRY  STATE    TIME  STEP  TOKENS     COST  MEMORY",
+        "fix-7   n2      1  running    9s     3    1200  $0.0123   40.0M",
+        "fix-12  n3      1  running    8s     3    1200  $0.0123   40.0M",
+    ]
+    assert shown[10].startswith("fix-13  -  ")
+    assert drawn(view(nodes=nodes, runs=runs), 36, 24)[7] == "TASK    NODE  STATE    TIME  STEP"
+    assert "n4: joining" in drawn(view(nodes=(NodeView("n4", "", 0, 0),)), 90, 24)
+    many = tuple(NodeView(f"n{at}", "", at % 2, 2, "lost" if at == 3 else "") for at in range(9))
+    assert drawn(view(nodes=many), 90, 30)[9] == "and 4 nodes more: 2 of 8 runs, 1 of them without runs"
+    assert len(drawn(view(nodes=many), 90, 6)) == 6
+
+
 def test_before_the_first_end():
     first = drawn(view(tasks=0, statuses={}, waiting=0, runs=(), retried=0, eta_s=None, elapsed_s=0.0), 60, 24)
     assert first[0].endswith("  0 of 0  100%  0s")
@@ -103,11 +124,15 @@ views = st.builds(
             st.sampled_from(RunState),
             st.floats(0, 1e7),
             why_paused=st.text(max_size=50),
+            node=st.text(max_size=30),
             usage=st.builds(Usage, st.integers(0, 10**12)),
         ),
         max_size=12,
     ).map(tuple),
     why_paused=st.text(max_size=200),
+    nodes=st.lists(
+        st.builds(NodeView, st.text(), st.text(), st.integers(0, 99), st.integers(0, 99), st.text()), max_size=9
+    ).map(tuple),
     is_draining=st.booleans(),
     known_cost_usd=st.floats(0, 1e9),
     eta_s=st.none() | st.floats(0, 1e9),

@@ -12,6 +12,7 @@ from tests.fuzz.targets import (
     frames,
     mcp,
     model,
+    node_frames,
     profiles,
     recordings,
     rpc,
@@ -40,5 +41,6 @@ MODULES = (
     batch_reports,
     batch_tasks,
     batches,
+    node_frames,
 )
 TARGETS = {target.name: target for module in MODULES for target in module.TARGETS}

@@ -32,6 +32,15 @@ def test_a_value_of_another_type_is_refused_by_name(name, value):
         command({name: value}, "runs", ["zot"], with_events=False, is_quiet=True)
 
 
+def test_a_batch_on_a_cluster_takes_its_folder_as_a_path_and_no_key():
+    given = {"engine": "ray", "address": "head:6379", "upload": Path("project")}
+    written = command(given, "runs", ["zot"], with_events=False, is_quiet=False)
+    assert written[-3:] == ["--engine=ray", "--address=head:6379", "--upload=project"]
+    with pytest.raises(ValueError, match=r"^api_key: with engine='ray' a key does not travel: set its variable"):
+        command({**given, "api_key": "secret"}, "runs", ["zot"], with_events=False, is_quiet=False)
+    command({"api_key": "secret", "engine": "local"}, "runs", ["zot"], with_events=False, is_quiet=False)
+
+
 def test_an_unknown_option_is_refused_with_the_nearest():
     with pytest.raises(TypeError, match=r"no option 'job'; did you mean 'jobs'\?"):
         command({"job": 1}, "runs", ["zot"], with_events=False, is_quiet=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.home import delete_tree
-from supervisor.home.delete_tree import delete
+from supervisor.home.delete_tree import delete, deletion_steps
 from tests.support.hostile_tree import deep, hostile
 
 
@@ -127,6 +127,13 @@ def test_the_walk_does_not_leave_the_tree_when_a_folder_is_moved_out(folder, tmp
     monkeypatch.setattr(delete_tree.os, "open", move)
     assert delete(folder).endswith(": something moved a folder in it meanwhile")
     assert (tmp_path / "other" / "mine").exists()
+
+
+def test_a_huge_folder_is_deleted_in_steps(folder):
+    for number in range(1_000):
+        (folder / str(number)).touch()
+    assert sum(1 for _ in deletion_steps(folder)) >= 10
+    assert not folder.exists()
 
 
 MOUNTED = """

@@ -47,7 +47,7 @@ def lines(count=COUNT):
         one = outcome(task, attempt, TaskStatus.ERROR if seq % 5 else TaskStatus.OK, cost_usd=None, lost=Lost(1, 0.5))
         kinds = [
             Opened(seq=seq, t=1.0, version="1", pid=7, tasks=3, jobs=1),
-            Started(seq=seq, t=2.0, task=task, attempt=attempt, digest="d"),
+            Started(seq=seq, t=2.0, task=task, attempt=attempt, digest="d", node=f"n{seq % 2}"),
             Finished(seq=seq, t=3.0, task=task, attempt=attempt, final=seq % 4 == 0, outcome=one),
             Paused(seq=seq, t=4.0, task=task, attempt=attempt, reason="429"),
             Reopened(seq=seq, t=5.0, task=task),

@@ -18,8 +18,8 @@ def fold(*lines):
     return state
 
 
-def started(task="a", attempt=1, digest=""):
-    return Started(seq=1, t=1.0, task=task, attempt=attempt, digest=digest)
+def started(task="a", attempt=1, digest="", **node):
+    return Started(seq=1, t=1.0, task=task, attempt=attempt, digest=digest, **node)
 
 
 def finished(task="a", attempt=1, status=TaskStatus.OK, final=True, **fields):
@@ -101,6 +101,18 @@ def test_totals_are_of_all_attempts_and_an_unknown_cost_is_not_zero():
     assert (known.usage, known.cost_usd, known.attempts) == (Usage(11, 22, 33, 44), 1.0, 2)
     unknown = fold(finished(), finished("b", cost_usd=None), finished(attempt=2))
     assert (unknown.cost_usd, unknown.known_cost_usd, unknown.unknown_costs) == (None, 1.0, 1)
+
+
+def test_each_task_has_the_node_of_its_last_attempt():
+    lines = [started(node="n1"), started("b", node="n2"), started("c"), started("d", node="n1")]
+    state = fold(*lines, finished(), started("b", 2, node="n1"), finished("d", final=False))
+    assert state.nodes == {"a": "n1", "b": "n1", "d": "n1"}
+    assert state.running_by_node() == {"n1": ["b"]}, "others have ended, or run on the machine of the batch"
+    state.take(started("b", 3), 9)
+    assert (state.nodes, state.running_by_node()) == ({"a": "n1", "d": "n1"}, {})
+    assert fold(started(), finished()).nodes == {}
+    late = fold(started(node="n1"), finished(), started(attempt=2, node="n2"))
+    assert late.nodes == {"a": "n1"}, "an attempt that counts no more says nothing of the one that does"
 
 
 def test_starts_and_ends_of_the_batch():

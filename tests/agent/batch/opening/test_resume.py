@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from agent.batch.opening.backlog import RedoError, tasks_to_redo
@@ -49,6 +50,12 @@ def test_the_input_of_the_first_request_is_that_of_the_prompt(tmp_path: Path) ->
     assert (outcome.lost.requests, outcome.lost.max_tokens) == (1, 32_000)
     assert outcome.lost.input_usd == pytest.approx((200_000 + OVERHEAD_TOKENS) * 3.75 / 1e6, rel=0.01)
     assert outcome.reserved_usd == pytest.approx(outcome.lost.input_usd + 32_000 * 15 / 1e6)
+
+
+def test_an_attempt_that_was_cut_off_keeps_its_node(tmp_path: Path) -> None:
+    facts = facts_of_cut_off(tmp_path / "none")
+    assert cut_off_outcome("a", 1, "", facts, node="n1").node == "n1"
+    assert cut_off_outcome("a", 1, "", facts).node is msgspec.UNSET
 
 
 def test_the_input_of_a_later_request_is_what_the_last_one_has_used_and_what_came_after_it(tmp_path: Path) -> None:

@@ -245,8 +245,9 @@ def test_an_abort_is_obeyed(place: Place) -> None:
     assert place.end().status is TaskStatus.INTERRUPTED
 
 
-def test_a_run_that_speaks_nonsense_is_killed(place: Place) -> None:
-    place.run("garbage")
+@pytest.mark.parametrize("word", ["garbage", "noise"])
+def test_a_run_that_speaks_nonsense_is_killed(place: Place, word: str) -> None:
+    place.run(word)
     outcome = place.end()
     assert outcome.status is TaskStatus.CRASHED
     assert "cannot be read" in outcome.reason

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from cli.report.batch.breakdown import MISSING, VALUES, mean_score, pass_rate, values_by_key
 from cli.report.batch.figures import AttemptFigures, TaskFigures, evaluate
 from wire.batch.outcome import TaskStatus, Usage
@@ -27,6 +29,18 @@ def test_only_keys_with_few_values_divide_the_tasks():
 def test_repetitions_make_no_kind_of_one_task():
     tasks = [ended(f"t{n}#{k}", repeat=k, number=str(n)) for n in range(4) for k in (1, 2, 3)]
     assert values_by_key(tasks) == {}
+
+
+def test_the_node_of_a_task_is_that_of_the_attempt_that_counts_or_runs():
+    task = ended("a")
+    task.attempts = [replace(task.attempts[0], node="n1", is_final=False), replace(task.attempts[0], node="n2")]
+    task.last_node = "n3"
+    assert task.node == "n2"
+    task.attempts[1].is_final = False
+    assert task.node == "n2", "the last that has ended"
+    task.running = 3
+    assert task.node == "n3"
+    assert ended("b").node == TaskFigures("c").node == ""
 
 
 def test_faults_and_runs_without_a_score_are_in_no_rate_and_no_mean():

@@ -186,7 +186,7 @@ def test_shares_of_a_host_are_summed_and_its_memory_is_told_once(batch):
     figures = read(written)
     web = next(use for use in figures.extensions if use.name == "web")
     assert (web.runs, web.hosted_runs, web.calls, web.cpu_s, web.cpu_share_s) == (3, 3, 9, 0.0, 2.0)
-    assert web.host_rss_bytes == {4711: 40 << 20}
+    assert web.host_rss_bytes == {("", 4711): 40 << 20}
     page = extensions(figures)
     said = "Processes of host 4711 had ~2 s of CPU for these runs, by their busy time; their memory, 40 MiB at most"
     assert said in page

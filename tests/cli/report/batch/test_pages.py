@@ -40,6 +40,44 @@ def page(written, name="report.html"):
     return Page((written.path / name).read_text())
 
 
+def part(written, name, section):
+    """The HTML of a section; empty if the page has none of this name."""
+    found = re.search(rf'<section id="{section}".*?</section>', (written.path / name).read_text(), re.DOTALL)
+    return found[0] if found else ""
+
+
+def test_a_batch_on_nodes_shows_them_on_its_page_and_on_those_of_its_tasks(batch):
+    written = batch("a", "b", "c", "d", "e")
+    written.open()
+    written.run("a", TaskStatus.INTERRUPTED, final=False, node="n1", reason="node n1 was lost")
+    written.run("a", attempt=2, node="n2")
+    written.run("b", node="n<i>1</i>")
+    written.run("c", TaskStatus.TIMEOUT, node="n2")
+    written.run("d")
+    written.start("e", node="n4")
+    written.kill()
+    assert make_report(str(written.path), None) == 0
+    report = page(written)
+    nodes = part(written, "report.html", "nodes")
+    assert "1 attempt was interrupted." in nodes
+    assert [node for node in ("n2", "n&lt;i&gt;1&lt;/i&gt;", "n4") if node not in nodes] == []
+    assert "n4" in part(written, "report.html", "tasks")
+    assert "node" in [text for _, text in report.of("th")]
+    first = page(written, "report-tasks/a.html")
+    facts = dict(zip((text for _, text in first.of("dt")), (text for _, text in first.of("dd")), strict=True))
+    assert facts["node"] == "n2"
+    attempts = part(written, "report-tasks/a.html", "attempts")
+    assert "n1" in attempts
+    assert "n2" in attempts
+
+
+def test_a_batch_on_one_machine_has_no_nodes(written):
+    assert make_report(str(written.path), None) == 0
+    assert part(written, "report.html", "nodes") == ""
+    assert "node" not in [text for _, text in page(written).of("th")]
+    assert "node" not in [text for _, text in page(written, "report-tasks/b.html").of("dt")]
+
+
 def commands(written):
     return [text.strip() for _, text in page(written).of("code", class_="command")]
 

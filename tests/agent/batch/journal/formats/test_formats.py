@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.batch.journal.formats import COLUMNS, FAILURES, FORMATS, attribute, content
+from agent.batch.journal.formats import COLUMNS, FAILURES, FORMATS, NODE, attribute, content
 from agent.batch.journal.shards import BatchResults, read_shard
 from tests.support.batch_journal import open_journal, outcome, run_folder, tasks
 from wire.batch.outcome import CommandEnd, Outcome, TaskStatus, Usage
@@ -84,6 +84,22 @@ def test_junit_says_what_passed_failed_broke_and_was_not_run(results):
     visible = re.sub("[\x00\x1b\ufffe]", "\ufffd", NASTY)
     assert (nasty.get("message"), nasty.text, nasty.get("type")) == (visible, visible, "check_failed")
     assert cases["na|me"].find("system-err").text == visible
+
+
+def test_only_a_batch_on_several_machines_has_nodes(tmp_path, loop, results):
+    assert NODE not in text_of(results, "csv").splitlines()[0].split(",")
+    assert "<properties>" not in text_of(results, "junit")
+    assert '"node"' not in text_of(results, "jsonl")
+    ends = [outcome("a", node=NASTY), outcome("b"), outcome("c", status=TaskStatus.CRASHED, node="=n-2")]
+    found = BatchResults([read_shard(run_folder(tmp_path / "nodes", loop, tasks("a", "b", "c"), *ends))])
+    rows = list(csv.DictReader(io.StringIO(text_of(found, "csv"), newline="")))
+    assert tuple(rows[0]) == (*COLUMNS, NODE), "readers know the other columns by their places"
+    assert [row[NODE] for row in rows] == ['a|b\nc\n`d` <e> & "f" ]]>  \ufffe *g* | \\| é€😀', "", "'=n-2"]
+    cases = ET.fromstring(text_of(found, "junit")).findall("testsuite/testcase")
+    assert [case.find("properties/property[@name='node']") is not None for case in cases] == [True, False, True]
+    assert [child.tag for child in cases[2]] == ["properties", "error"]
+    assert cases[0].find("properties/property").get("value") == re.sub("[\x00\x1b\ufffe]", "\ufffd", NASTY)
+    assert [msgspec.json.decode(line).get("node") for line in FORMATS["jsonl"](found)] == [NASTY, None, "=n-2"]
 
 
 @given(st.text(st.characters(codec=None)))

@@ -1,0 +1,51 @@
+"""The node program: `python -P PATH/agent/batch/cluster/node/node_main.py`.
+
+Descriptor 0 brings the frames of the driver and ends with it, 1 takes the frames for it, and 2 takes tracebacks and the
+reason for an end that nobody has asked for: see `wire.batch.node_frames`. The exit status is 0 at the end of the input,
+else 1.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+
+if __name__ == "__main__":
+    # The folder of the programs comes first: the caller's `sys.path` may have another package `agent`.
+    here = os.path.dirname(os.path.abspath(__file__))
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(here))))
+    sys.path[:] = [root, *(entry for entry in sys.path if entry != here)]
+
+from pathlib import Path
+
+from agent.batch.cluster.node.node import Node
+from supervisor.loop.loop import Loop
+
+VERSION_FILE = Path(__file__).resolve().parents[4] / "cli" / "version.py"
+
+
+def own_streams() -> tuple[int, int]:
+    """Descriptors for the frames, in and out. Nothing that this process imports or starts has them: 0 becomes
+    /dev/null, and 1 goes where 2 goes."""
+    frames_in, frames_out = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return frames_in, frames_out
+
+
+def main() -> int:
+    """Returns the exit status."""
+    frames_in, frames_out = own_streams()
+    version = runpy.run_path(str(VERSION_FILE))["VERSION"]
+    node = Node(Loop(), frames_in, frames_out, version)
+    node.run()
+    if node.fault:
+        print(f"zot: the node program ends: {node.fault}", file=sys.stderr)  # noqa: T201
+    return 1 if node.fault else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+"""The actor on each machine: starts the node program there on pipes, and carries bytes between it and the driver.
+
+Ray sends this module by value, so it imports only the standard library: the machine may lack zot. Each method is called
+only after the call before it has returned, apart from `receive`, whose calls have a thread of their own.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import os
+import platform
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import IO
+
+PIECE = 64 * 1024
+"""Maximum of bytes of one call or reply: Ray puts more than 100 kB into the object store."""
+LARGE_PIPE = 1024 * 1024
+F_SETPIPE_SZ = 1031
+KEPT = 4096
+"""Bytes of standard error that are kept."""
+ENDS_S = 2.0
+"""Seconds for the exit of a node program that has closed its standard output."""
+PROGRAM = ("agent", "batch", "cluster", "node", "node_main.py")
+_VERSION = re.compile(r'^VERSION = "([^"]+)"', re.MULTILINE)
+
+
+class NodeActor:
+    """One node program and its pipes."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._last = bytearray()
+
+    def look(self, uploads: bool) -> dict[str, str]:
+        """Facts of this machine: the versions of Python and zot (empty if missing), its name, and the error of the copy
+        of the uploaded folder."""
+        programs = find_programs()
+        return {
+            "python": platform.python_version(),
+            "zot": "" if programs is None else read_version(programs),
+            "host": socket.gethostname(),
+            "folder": os.getcwd() if uploads else "",
+        }
+
+    def begin(self, program: str, uploads: bool) -> str:
+        """Starts the program: an empty name stands for the node program of the zot that is installed here. Returns an
+        error, or nothing."""
+        programs = find_programs()
+        path = program or str(Path(programs or "/", *PROGRAM))
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", path],
+                cwd=os.getcwd() if uploads else "/",
+                env=own_environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+            )
+        except OSError as error:
+            return str(error)
+        _widen(self._process.stdin, self._process.stdout)
+        threading.Thread(target=self._read_errors, daemon=True).start()
+        return ""
+
+    def send(self, data: bytes) -> None:
+        """Waits until the program has room for all of it. Does nothing if it has closed its input."""
+        if self._process is None or self._process.stdin is None:
+            return
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.write(self._process.stdin.fileno(), rest) :]
+        except OSError:
+            pass  # its end is told by `receive`
+
+    def receive(self) -> bytes:
+        """Waits for output of the program. Returns nothing at its end."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        return os.read(self._process.stdout.fileno(), PIECE)
+
+    def close(self) -> None:
+        """Ends the input of the program, which then ends itself."""
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+            self._process.stdin = None
+
+    def ended(self) -> tuple[int, str]:
+        """The exit status of a program whose output has ended (one that does not exit is killed), and the last bytes of
+        its standard error."""
+        assert self._process is not None
+        try:
+            code = self._process.wait(ENDS_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            code = self._process.wait()
+        return code, bytes(self._last).decode("utf-8", "replace")
+
+    def _read_errors(self) -> None:
+        assert self._process is not None
+        assert self._process.stderr is not None
+        while data := os.read(self._process.stderr.fileno(), PIECE):
+            self._last += data
+            del self._last[:-KEPT]
+
+
+def _widen(*pipes: IO[bytes] | None) -> None:
+    """Makes the pipes as large as the kernel allows; the old size does, too."""
+    try:
+        import fcntl
+
+        for pipe in pipes:
+            if pipe is not None:
+                fcntl.fcntl(pipe, F_SETPIPE_SZ, LARGE_PIPE)
+    except (ImportError, OSError):
+        pass
+
+
+def find_programs() -> Path | None:
+    """The folder of zot's programs on this machine; None without zot. An uploaded folder, which Ray makes the working
+    folder and puts first, is not looked at: it may be a checkout of zot."""
+    here = os.getcwd() + os.sep
+    places = [place for place in sys.path if place and not (place + os.sep).startswith(here)]
+    spec = importlib.machinery.PathFinder.find_spec("pyzot", places if here != "//" else None)
+    if spec is None or not spec.origin:
+        return None
+    package = Path(spec.origin).parent
+    for programs in (package / "_programs", package.parent):
+        if (programs / "cli" / "version.py").is_file():
+            return programs
+    return None
+
+
+def read_version(programs: Path) -> str:
+    """The version of zot whose programs lie in this folder; empty if it cannot be read."""
+    try:
+        found = _VERSION.search((programs / "cli" / "version.py").read_text("utf-8"))
+    except OSError:
+        return ""
+    return found.group(1) if found else ""
+
+
+def own_environment() -> dict[str, str]:
+    """The environment of the raylet, which started this process: Ray sets more here (`OMP_NUM_THREADS`,
+    `CUDA_VISIBLE_DEVICES`, `PYTHONBREAKPOINT`, `RAY_…`). Without /proc, this process's own. Without the token of the
+    cluster, and without the allocator that Ray loads into the raylet."""
+    found = dict(os.environ)
+    try:
+        parent = Path("/proc", str(os.getppid()))
+        if (parent / "comm").read_text().strip() == "raylet":
+            pairs = (parent / "environ").read_bytes().split(b"\0")
+            found = {name: value for name, _, value in (os.fsdecode(pair).partition("=") for pair in pairs) if name}
+    except OSError:
+        pass
+    found.pop("RAY_AUTH_TOKEN", None)
+    loaded = [one for one in re.split("[ :]", found.pop("LD_PRELOAD", "")) if one and "/ray/core/lib" not in one]
+    return found | ({"LD_PRELOAD": ":".join(loaded)} if loaded else {})

@@ -1,0 +1,348 @@
+"""Batches on node programs with stand-ins for agents: nodes that go, come and refuse, limits, and changes by ctl."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent.batch.cluster import node_attempts, node_processes, node_set
+from agent.batch.pool.run_facts import EndReason
+from agent.batch.request import RunState
+from agent.request_checks import UsageError
+from tests.support.batch_place import tasks, when
+from tests.support.node_place import NodePlace
+from wire.batch import control, records
+from wire.batch.outcome import TaskStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from agent.batch.batch import Batch
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> NodePlace:
+    return NodePlace(tmp_path)
+
+
+def running(batch: Batch, count: int) -> Callable[[], bool]:
+    return lambda: sum(run.state is RunState.RUNNING for run in batch.view().runs) >= count
+
+
+def change(batch: Batch, request: control.Request, answers: list[control.Reply] | None = None) -> None:
+    """Has the batch carry out a request, as its socket does."""
+    assert batch._control._server is not None
+    batch._control._server._handler.answer(request, (answers if answers is not None else []).append)
+
+
+def stop(batch: Batch) -> None:
+    batch.controls.is_stopping = True
+
+
+# --- runs -----------------------------------------------------------------------------------------------------
+
+
+def test_all_ends_of_runs_come_as_they_are(place: NodePlace) -> None:
+    prompts = ("ok", "fail blocked", "die SIGKILL", "garbage", "usage 7", "leave ok", "exit 3")
+    end = place.run(tasks(*prompts), retries=0)
+    found = {task: outcomes[0] for task, outcomes in place.ends().items()}
+    assert {task: one.status.value for task, one in found.items()} == {
+        "a": "ok", "b": "blocked", "c": "crashed", "d": "crashed", "e": "ok", "f": "ok", "g": "crashed",
+    }  # fmt: skip
+    assert found["c"].exit_status == -signal.SIGKILL
+    assert "signal SIGKILL" in found["c"].reason
+    assert "about to die" in found["c"].reason, "the last lines of standard error"
+    assert "cannot be read" in found["d"].reason
+    assert (found["e"].usage.input, found["e"].cost_usd) == (7, 0.01)
+    assert (end.exit_code, end.cost_usd) == (10, 0.01)
+    assert all(one.cpu_s > 0 for one in found.values())
+
+
+def test_runs_are_spread_as_the_nodes_offer(place: NodePlace) -> None:
+    most: list[Any] = []
+
+    def watch(batch: Batch) -> None:
+        def look() -> None:
+            if len(batch.view().runs) >= 4:
+                most.extend((batch.view().jobs, sorted(run.node for run in batch.view().runs)))
+                stop(batch)
+            else:
+                batch.loop.call_later(0.01, look)
+
+        batch.loop.call_later(0.0, look)
+
+    place.run(tasks(*["hang"] * 6), do=watch)
+    assert most == [4, ["n1", "n1", "n2", "n2"]]
+    start = next(told for told in place.told if isinstance(told, records.BatchStart))
+    assert start.jobs == 4
+
+
+def test_more_jobs_than_the_nodes_offer_are_shared_out(place: NodePlace) -> None:
+    found: list[list[str]] = []
+
+    def watch(batch: Batch) -> None:
+        def look() -> None:
+            found.append([run.node for run in batch.view().runs])
+            stop(batch)
+
+        when(batch, running(batch, 6), look)
+
+    place.run(tasks(*["hang"] * 8), jobs=6, do=watch)
+    assert sorted(found[0]) == ["n1"] * 3 + ["n2"] * 3
+
+
+def test_a_reader_that_is_behind_holds_the_runs(place: NodePlace) -> None:
+    end = place.run(tasks("flood 100", "flood 100"))
+    assert end.statuses == {"ok": 2}
+    assert sum(len(line) for _, _, line in place.events) > 200 * 65536
+
+
+def test_the_memory_of_runs_is_told_and_limited(place: NodePlace) -> None:
+    end = place.run(tasks("eat 200"), run_memory=100 << 20, retries=0)
+    assert end.statuses == {"out_of_memory": 1}
+    assert place.ends()["a"][0].memory_peak_bytes > 100 << 20
+
+
+# --- lost nodes -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["kill_node", "cut_node"])
+def test_the_runs_of_a_lost_node_go_on_elsewhere(place: NodePlace, how: str) -> None:
+    def disturb(batch: Batch) -> None:
+        def lose() -> None:
+            getattr(place.carrier, how)("n2")
+            place.carrier.add_node()
+
+        when(batch, running(batch, 4), lose)
+        when(batch, lambda: len(place.ends()) == 2, lambda: stop(batch))
+
+    end = place.run(tasks(*[f"once {place.folder / name} usage 5 hang" for name in "abcd"]), do=disturb)
+    lost = [one for found in place.ends(final=False).values() for one in found if "was lost" in one.reason]
+    assert [(one.status, one.node, one.usage.input) for one in lost] == [(TaskStatus.INTERRUPTED, "n2", 5)] * 2
+    assert end.statuses == {"ok": 2, "not_run": 2}
+    assert (end.usage.input, end.cost_usd) == (20, 0.04)
+    assert {one.attempt for found in place.ends().values() for one in found} == {2}
+
+
+def test_a_result_that_was_told_before_the_loss_counts(place: NodePlace) -> None:
+    """The run has said how it ended, and its process has not ended yet."""
+
+    def disturb(batch: Batch) -> None:
+        def look() -> None:
+            run = next(iter(batch._attempts.runs), None)
+            if run is not None and run.said is not None:
+                place.carrier.kill_node("n1")
+            elif run is not None and run.child is not None and not run.child.is_running:
+                return
+            else:
+                batch.loop.call_later(0.0, look)
+
+        batch.loop.call_later(0.0, look)
+
+    end = place.run(tasks("ok"), nodes=2, do=disturb)
+    assert end.statuses == {"ok": 1}
+    assert place.ends()["a"][0].attempt == 1
+
+
+def test_a_task_on_three_lost_nodes_counts_as_crashed(place: NodePlace) -> None:
+    def disturb(batch: Batch) -> None:
+        def kill() -> None:
+            for run in batch._attempts.views():
+                if run.state is RunState.RUNNING and run.node not in killed:
+                    killed.add(run.node)
+                    place.carrier.kill_node(run.node)
+            batch.loop.call_later(0.02, kill)
+
+        killed: set[str] = set()
+        batch.loop.call_later(0.0, kill)
+
+    end = place.run(tasks("hang"), nodes=4, retries=0, do=disturb)
+    assert end.statuses == {"crashed": 1}
+    (outcome,) = place.ends()["a"]
+    assert outcome.attempt == 3
+    assert outcome.reason.endswith("; the task was on 3 nodes that were lost")
+
+
+def test_without_a_node_the_batch_waits_for_one(place: NodePlace) -> None:
+    def disturb(batch: Batch) -> None:
+        when(batch, running(batch, 1), lambda: place.carrier.kill_node("n1"))
+        when(batch, lambda: any("no node is left" in line for line in place.said), place.carrier.add_node)
+
+    end = place.run(tasks(f"once {place.folder / 'once'} hang"), nodes=1, do=disturb)
+    assert end.statuses == {"ok": 1}
+    assert any(line.startswith("zot batch: node n2") and "has joined" in line for line in place.said), place.said
+
+
+def test_without_a_node_the_batch_fails_in_the_end(place: NodePlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_attempts, "NO_NODE_S", 0.3)
+
+    def disturb(batch: Batch) -> None:
+        when(batch, running(batch, 1), lambda: place.carrier.kill_node("n1"))
+
+    end = place.run(tasks("hang", "hang", "hang"), nodes=1, do=disturb)
+    assert (end.reason, end.exit_code, end.statuses) == ("failed", 1, {"not_run": 3})
+    assert any("none has joined" in line and "start the batch again to resume" in line for line in place.said)
+    assert place.run(tasks("ok", "ok", "ok"), nodes=1).statuses == {"ok": 3}
+
+
+def test_a_carrier_that_fails_ends_the_batch(place: NodePlace) -> None:
+    def disturb(batch: Batch) -> None:
+        when(batch, running(batch, 2), lambda: place.carrier._listener.carrier_failed("the cluster has gone"))
+
+    end = place.run(tasks("hang", "hang", "ok"), do=disturb)
+    assert (end.reason, end.exit_code) == ("failed", 1)
+    assert any(line.startswith("zot batch: the cluster has gone; all runs are stopped: start") for line in place.said)
+
+
+def test_a_node_with_a_fault_counts_as_gone(place: NodePlace) -> None:
+    def disturb(batch: Batch) -> None:
+        when(batch, running(batch, 2), lambda: place.carrier._listener.node_said("n1", b"\xff\xff\xff\xff"))
+        when(batch, lambda: bool(place.ends(final=False)), lambda: stop(batch))
+
+    place.run(tasks("hang", "hang"), each=1, do=disturb)
+    reasons = {one.node: one.reason for found in place.ends(final=False).values() for one in found}
+    assert reasons["n1"] == "node n1 was lost: it has sent a frame of 4294967295 bytes; the limit is 536870912"
+
+
+def test_a_node_that_does_not_kill_counts_as_gone(place: NodePlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_processes, "KILL_S", 0.3)
+
+    def disturb(batch: Batch) -> None:
+        def stick() -> None:
+            os.kill(place.carrier.nodes["n1"].child.pid, signal.SIGSTOP)
+            for run in batch._attempts.runs:
+                run.kill(EndReason(TaskStatus.TIMEOUT, "its time is over"))
+
+        when(batch, running(batch, 1), stick)
+
+    end = place.run(tasks("hang"), nodes=1, retries=0, do=disturb)
+    assert end.statuses == {"timeout": 1}
+    assert any("has not killed a run within" in line for line in place.said)
+
+
+# --- the beginning --------------------------------------------------------------------------------------------
+
+
+def test_nodes_that_cannot_run_the_tasks_are_named_before_anything_starts(place: NodePlace) -> None:
+    with pytest.raises(UsageError) as caught:
+        place.run(tasks("ok"), version="0.0.1")
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "2 of 2 nodes cannot run this batch; nothing was started:"
+    assert [line.split()[:2] for line in lines[1:]] == [["node", "n1"], ["node", "n2"]]
+    assert not any(isinstance(told, records.TaskStart) for told in place.told)
+    assert place.left() == []
+
+
+def test_a_cluster_without_a_node(place: NodePlace) -> None:
+    with pytest.raises(UsageError, match="the cluster has no node"):
+        place.run(tasks("ok"), nodes=0)
+
+
+def test_a_node_that_says_nothing_is_refused(place: NodePlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_set, "SET_UP_S", 0.5)
+    with pytest.raises(UsageError, match="it has not said within"):
+        place.run(tasks("ok"), carrier={"env": {"ZOT_TEST_MUTE": "1"}})
+
+
+def test_a_signal_ends_the_wait_for_nodes(place: NodePlace) -> None:
+    def interrupt(batch: Batch) -> None:
+        batch.loop.call_later(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+
+    end = place.run(tasks("ok"), carrier={"env": {"ZOT_TEST_MUTE": "1"}}, do=interrupt)
+    assert (end.reason, end.exit_code, end.statuses) == ("drained", 130, {"not_run": 1})
+
+
+def test_nothing_to_do_starts_no_node(place: NodePlace) -> None:
+    place.run(tasks("ok"))
+    place.run(tasks("ok"))
+    assert place.carrier.nodes == {}
+
+
+def test_a_node_that_comes_later_and_cannot_is_told_once(place: NodePlace) -> None:
+    def add(batch: Batch) -> None:
+        when(batch, running(batch, 1), lambda: place.carrier._listener.node_cannot("n9", "10.0.0.9", "another Python"))
+        when(batch, lambda: any("n9" in line for line in place.said), lambda: stop(batch))
+
+    place.run(tasks("hang"), do=add)
+    assert [line for line in place.said if "n9" in line] == [
+        "zot batch: node n9 (10.0.0.9) is not used: another Python"
+    ]
+
+
+# --- changes --------------------------------------------------------------------------------------------------
+
+
+def test_the_number_of_runs_follows_ctl(place: NodePlace) -> None:
+    most = [0]
+
+    def do(batch: Batch) -> None:
+        def watch() -> None:
+            most[0] = max(most[0], len(batch.view().runs))
+            batch.loop.call_later(0.001, watch)
+
+        batch.loop.call_later(0.0, watch)
+        when(batch, running(batch, 2), lambda: change(batch, control.SetJobs("1", 5)))
+        when(batch, running(batch, 5), lambda: stop(batch))
+
+    place.run(tasks(*["hang"] * 8), nodes=2, each=1, do=do)
+    assert most == [5]
+
+
+def test_a_chosen_number_stays_when_a_node_joins(place: NodePlace) -> None:
+    jobs: list[int] = []
+
+    def do(batch: Batch) -> None:
+        def joined() -> None:
+            jobs.append(batch.view().jobs)
+            stop(batch)
+
+        def act() -> None:
+            change(batch, control.SetJobs("1", 1))
+            place.carrier.add_node()
+
+        when(batch, running(batch, 2), act)
+        when(batch, lambda: any("has joined" in line for line in place.said), joined)
+
+    place.run(tasks(*["hang"] * 4), nodes=1, do=do)
+    assert jobs == [1]
+
+
+def test_a_pause_aborts_runs_and_resume_goes_on(place: NodePlace) -> None:
+    def do(batch: Batch) -> None:
+        when(batch, running(batch, 2), lambda: change(batch, control.Pause("1", now=True)))
+        aborted = lambda: len(place.ends(final=False)) == 2 and not batch.view().runs  # noqa: E731
+        when(batch, aborted, lambda: change(batch, control.Resume("2")))
+
+    end = place.run(tasks(*[f"once {place.folder / name} hang" for name in "ab"]), do=do)
+    assert end.statuses == {"ok": 2}
+    assert {task: [one.status.value for one in found] for task, found in place.ends(final=False).items()} == {
+        "a": ["interrupted", "ok"], "b": ["interrupted", "ok"],
+    }  # fmt: skip
+
+
+def test_a_running_task_is_requeued(place: NodePlace) -> None:
+    def do(batch: Batch) -> None:
+        when(batch, running(batch, 1), lambda: change(batch, control.Requeue("1", "a", now=True)))
+
+    end = place.run(tasks(f"once {place.folder / 'once'} hang"), do=do)
+    assert (end.statuses, place.ends()["a"][0].attempt) == ({"ok": 1}, 2)
+
+
+def test_a_budget_that_is_lowered_forbids_starts(place: NodePlace) -> None:
+    def do(batch: Batch) -> None:
+        when(batch, running(batch, 1), lambda: change(batch, control.SetBudget("1", 0.001)))
+
+    end = place.run(tasks("usage 5 wait", "ok"), jobs=1, task_timeout=1.0, do=do)
+    assert (end.reason, end.limit, end.statuses) == ("budget", "--max-cost-usd", {"timeout": 1, "not_run": 1})
+
+
+def test_stop_interrupts_all_runs(place: NodePlace) -> None:
+    def do(batch: Batch) -> None:
+        when(batch, running(batch, 3), lambda: change(batch, control.Stop("1")))
+
+    end = place.run(tasks(*["hang"] * 5), do=do)
+    assert (end.reason, end.exit_code, end.statuses) == ("stopped", 130, {"not_run": 5})

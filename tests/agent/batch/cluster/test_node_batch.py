@@ -1,0 +1,114 @@
+"""Batches on two node programs: replayed tasks, with nodes that go and come."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from agent.request_checks import UsageError
+from tests.support.batch_place import when
+from tests.support.extension_folder import folder
+from tests.support.git_repository import make_repository, unchanged
+from tests.support.node_place import NodePlace
+from tests.support.warm_start import ROOT
+from wire.batch import records
+from wire.batch.outcome import TaskStatus
+
+if TYPE_CHECKING:
+    from agent.batch.batch import Batch
+
+TELLER = ROOT / "tests/support/teller.py"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> NodePlace:
+    return NodePlace(tmp_path)
+
+
+def test_replayed_tasks_on_two_nodes(place: NodePlace) -> None:
+    end = place.run(place.replayed(6), run_program=None)
+    assert (end.exit_code, end.statuses) == (0, {"ok": 6})
+    ends = place.ends()
+    assert {one.text for found in ends.values() for one in found} == {"well done"}
+    assert {one.node for found in ends.values() for one in found} == {"n1", "n2"}
+    assert all((place.rundir / "runs" / task / "1.events.jsonl").read_bytes().endswith(b"}\n") for task in ends)
+
+
+def test_a_node_is_killed_and_one_is_added(place: NodePlace) -> None:
+    def disturb(batch: Batch) -> None:
+        def act() -> None:
+            place.carrier.kill_node("n1")
+            place.carrier.add_node()
+
+        when(batch, lambda: len(place.ends()) >= 6, act)
+
+    end = place.run(place.replayed(20), run_program=None, do=disturb)
+    assert (end.exit_code, end.statuses) == (0, {"ok": 20})
+    assert all(len(found) == 1 for found in place.ends().values())
+    lost = [one for found in place.ends(final=False).values() for one in found if one.status is TaskStatus.INTERRUPTED]
+    assert all(one.reason.startswith("node n1 was lost: the node program ended (signal SIGKILL)") for one in lost)
+
+
+def test_changes_come_into_the_folder_and_go_with_an_attempt_without_any(place: NodePlace) -> None:
+    (task,) = place.replayed(1)
+    task = replace(task, setup="echo new > new.txt")  # its request is another one then: the run fails, and has changes
+    end = place.run([task], run_program=None, workspace="copy", nodes=1)
+    assert end.tasks == 1
+    (outcome,) = place.ends()["t0"]
+    assert outcome.diff == "diffs/t0.diff"
+    assert b"+new\n" in (place.rundir / outcome.diff).read_bytes()
+    assert os.listdir(place.rundir / "diffs") == ["t0.diff"]
+    assert not (place.rundir / "workspaces").exists()
+    place.run([replace(task, setup="true")], run_program=None, workspace="copy", nodes=1, redo=("all",))
+    assert place.ends()["t0"][0].diff == ""
+    assert os.listdir(place.rundir / "diffs") == []
+
+
+def test_worktrees_are_made_on_the_nodes(place: NodePlace) -> None:
+    (task,) = place.replayed(1)
+    assert task.cwd is not None
+    Path(task.cwd, "old.txt").write_text("old\n")
+    make_repository(Path(task.cwd))
+    with unchanged(Path(task.cwd)):
+        place.run([replace(task, setup="echo new > new.txt")], run_program=None, workspace="worktree", nodes=1)
+    (outcome,) = place.ends()["t0"]
+    assert b"+new\n" in (place.rundir / outcome.diff).read_bytes()
+
+
+def test_what_the_nodes_share_is_told_once(place: NodePlace) -> None:
+    (starts := place.folder / "starts").touch()
+    argv = [sys.executable, "-I", "-S", str(TELLER), "teller", str(starts)]
+    teller = folder(place.folder, "teller", argv, sessions="shared")
+    end = place.run(place.replayed(4), run_program=None, run={"extensions": (str(teller),)})
+    assert end.tasks == 4
+    assert [told.extensions for told in place.told if isinstance(told, records.BatchShared)] == [("teller",)]
+    assert starts.read_text().count("\n") == 2, "one process on each node"
+
+
+def test_extensions_that_the_nodes_do_not_have_are_named(place: NodePlace) -> None:
+    argv = [sys.executable, "-c", ""]
+    mine = folder(place.folder, "mine", argv)
+
+    def change(_batch: Batch) -> None:
+        start = place.carrier.start
+
+        def start_later() -> None:
+            (mine / "more.txt").write_text("changed after the driver has looked")
+            start()
+
+        place.carrier.start = start_later  # type: ignore[method-assign]
+
+    with pytest.raises(UsageError, match="extension mine has another content here: install the same version"):
+        place.run(place.replayed(1), run_program=None, run={"extensions": (str(mine),)}, do=change)
+
+
+def test_a_local_batch_imports_nothing_of_the_cluster() -> None:
+    code = "import sys, agent.batch.batch; print([name for name in sys.modules if 'cluster' in name or name == 'ray'])"
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"
