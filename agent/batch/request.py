@@ -106,7 +106,7 @@ class NodeView(msgspec.Struct, frozen=True):
     """Of its machine, for people; empty if unknown."""
     runs: int
     jobs: int
-    """Runs at the same time that it offers; 0 for one that takes none."""
+    """Runs at the same time that it offers; 0 until that is known."""
     trouble: str = ""
     """Why it takes no runs: it was lost, or cannot run this batch. Empty while it does, or is made ready."""
 

@@ -96,7 +96,7 @@ class NodeState(msgspec.Struct, frozen=True):
     """Of its machine, for people; empty if unknown."""
     runs: int
     jobs: int
-    """Runs at the same time that it offers."""
+    """Runs at the same time that it offers; 0 until that is known."""
     trouble: str = ""
     """Why it takes no runs: it was lost, or cannot run this batch; empty while it does."""
 

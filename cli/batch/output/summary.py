@@ -55,9 +55,10 @@ def finished_line(end: TaskEnd, done: int, tasks: int, width: int | None = None)
 
 
 def node_text(node: NodeView | NodeState) -> str:
-    """`node-2 (10.0.0.7): 3 of 4 runs`, or why it takes none."""
+    """`node-2 (10.0.0.7): 3 of 4 runs`, or why it takes none. One that offers none yet is made ready."""
     where = f" ({one_line(valid_text(node.address), 60)})" if node.address else ""
-    how = one_line(valid_text(node.trouble), 300) or f"{count_text(node.runs)} of {plural(node.jobs, 'run')}"
+    runs = f"{count_text(node.runs)} of {plural(node.jobs, 'run')}" if node.jobs else "joining"
+    how = one_line(valid_text(node.trouble), 300) or runs
     return f"{one_line(valid_text(node.name), 60)}{where}: {how}"
 
 

@@ -88,6 +88,7 @@ def test_nodes_are_told_with_their_runs_and_those_that_are_lost_last():
     ]
     assert shown[10].startswith("fix-13  -  ")
     assert drawn(view(nodes=nodes, runs=runs), 36, 24)[7] == "TASK    NODE  STATE    TIME  STEP"
+    assert "n4: joining" in drawn(view(nodes=(NodeView("n4", "", 0, 0),)), 90, 24)
     many = tuple(NodeView(f"n{at}", "", at % 2, 2, "lost" if at == 3 else "") for at in range(9))
     assert drawn(view(nodes=many), 90, 30)[9] == "and 4 nodes more: 2 of 8 runs, 1 of them without runs"
     assert len(drawn(view(nodes=many), 90, 6)) == 6

@@ -22,6 +22,7 @@ from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
     from agent.batch.batch import Batch
+    from agent.batch.request import NodeView
 
 TELLER = ROOT / "tests/support/teller.py"
 
@@ -29,6 +30,21 @@ TELLER = ROOT / "tests/support/teller.py"
 @pytest.fixture
 def place(tmp_path: Path) -> NodePlace:
     return NodePlace(tmp_path)
+
+
+def test_the_view_of_a_batch_has_its_nodes(place: NodePlace) -> None:
+    seen: list[tuple[NodeView, ...]] = []
+
+    def disturb(batch: Batch) -> None:
+        when(batch, lambda: len(place.ends()) >= 2, lambda: seen.append(batch.view().nodes))
+        when(batch, lambda: len(place.ends()) >= 4, lambda: place.carrier.kill_node("n1"))
+        when(batch, lambda: len(place.ends()) >= 9, lambda: seen.append(batch.view().nodes))
+
+    assert place.run(place.replayed(10), run_program=None, do=disturb).exit_code == 0
+    assert [(node.name, node.trouble) for node in seen[0]] == [("n1", ""), ("n2", "")]
+    assert any(node.runs for node in seen[0])
+    assert all(node.runs <= node.jobs for node in seen[0])
+    assert seen[1][0].trouble == "lost: the node program ended (signal SIGKILL)"
 
 
 def test_replayed_tasks_on_two_nodes(place: NodePlace) -> None:
