@@ -71,6 +71,7 @@ def test_a_node_is_killed_and_one_is_added(place: NodePlace) -> None:
     assert all(one.reason.startswith("node n1 was lost: the node program ended (signal SIGKILL)") for one in lost)
 
 
+@pytest.mark.slow
 def test_changes_come_into_the_folder_and_go_with_an_attempt_without_any(place: NodePlace) -> None:
     (task,) = place.replayed(1)
     task = replace(task, setup="echo new > new.txt")  # its request is another one then: the run fails, and has changes
@@ -86,6 +87,7 @@ def test_changes_come_into_the_folder_and_go_with_an_attempt_without_any(place: 
     assert os.listdir(place.rundir / "diffs") == []
 
 
+@pytest.mark.slow
 def test_worktrees_are_made_on_the_nodes(place: NodePlace) -> None:
     (task,) = place.replayed(1)
     assert task.cwd is not None
