@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.batch.cluster.arriving_files import ArrivingFiles
-from agent.batch.cluster.extension_facts import extension_facts
+from agent.batch.cluster.extension_facts import folder_extensions
 from agent.batch.cluster.grants import GrantSet
 from agent.batch.cluster.node_set import NodeSet
 from agent.batch.cluster.nodes import NodeState, is_decided, opening_fault
@@ -119,7 +119,7 @@ class NodeProcesses(Processes):
             return
         batch, run = self._folder.read_batch(), self._request.run
         try:
-            extensions = extension_facts(run, run.home or zot_home())
+            extensions = folder_extensions(run, self._tasks, run.home or zot_home())
         except (ConfigError, OSError) as error:
             raise ProcessesError(str(error)) from None
         self._nodes.set_up = set_up(
