@@ -1,4 +1,4 @@
-"""A batch on one node of a Ray cluster beside the same on this machine: the time of a run above that of the local engine.
+"""A batch on one node of a Ray cluster beside the same on this machine: the time of a run above the local engine's.
 
 The node is this machine, so both have the same processors. Ray's own start is left out, as that of the batch is.
 """

@@ -40,6 +40,6 @@ class RayBatch(BatchCommand):
         return super().start(*more, env=self._env, **popen)
 
     def on_nodes(self) -> list[str]:
-        """The command lines of our processes on the nodes: node programs, templates, runs, and all that they started."""
+        """The command lines of our processes on the nodes: node programs, templates, runs, and their own."""
         lines = map(command_line, marked_pids("ZOT_HOME", self._home))
         return [line for line in lines if line and not line.startswith("ray::") and not OF_RAY.search(line)]
