@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 KILL_S = 60.0
 """Seconds that a node has to kill a run."""
-PATIENCE = Patience(ask=10.0, term=2.0)
+PATIENCE = Patience(ask=20.0, term=2.0)
 """For the processes of the carrier: nodes stop their extensions first."""
 
 

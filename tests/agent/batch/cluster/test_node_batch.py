@@ -88,6 +88,19 @@ def test_changes_come_into_the_folder_and_go_with_an_attempt_without_any(place: 
 
 
 @pytest.mark.slow
+def test_changes_that_cannot_be_kept_end_the_batch(place: NodePlace) -> None:
+    (task,) = place.replayed(1)
+    (elsewhere := place.folder / "elsewhere").mkdir()
+    place.rundir.mkdir()
+    (place.rundir / "diffs").symlink_to(elsewhere)
+    task = replace(task, setup="echo new > new.txt")
+    end = place.run([task], run_program=None, workspace="copy", nodes=1)
+    assert (end.reason, end.exit_code, end.statuses) == ("failed", 1, {"not_run": 1})
+    assert any("is a link" in line and "the changes of task 't0' cannot be kept" in line for line in place.said)
+    assert os.listdir(elsewhere) == []
+
+
+@pytest.mark.slow
 def test_worktrees_are_made_on_the_nodes(place: NodePlace) -> None:
     (task,) = place.replayed(1)
     assert task.cwd is not None
