@@ -51,7 +51,7 @@ class FolderExtensions(msgspec.Struct, frozen=True, order=True):
 
     cwd: str
     named: tuple[str, ...]
-    """Those of `--ext`, or of `ext` of the tasks."""
+    """The folders of `--ext`, or of `ext` of the tasks."""
     found: tuple[ExtensionFact, ...]
 
 
@@ -82,7 +82,7 @@ class SetUp(Frame, frozen=True, kw_only=True, tag="set_up"):
     repositories: tuple[tuple[str, str], ...] = ()
     """With `--workspace worktree`: each repository and the commit that it must have."""
     extensions: tuple[FolderExtensions, ...] = ()
-    """The node refuses if it finds other ones. What the driver would run is trusted there, by its content."""
+    """The node refuses if it finds other ones. Content that the driver would run is trusted there."""
     cwd: str = ""
     """The working folder of the driver: relative paths start there."""
     upload: str = ""

@@ -65,7 +65,7 @@ class ExtensionFacts:
 
 
 def folder_extensions(run: RunRequest, tasks: Iterable[Task], home: Path) -> tuple[FolderExtensions, ...]:
-    """Those of each working folder, and of each `ext` there, of the first `MOST_FOLDERS`. Raises `ConfigError`,
+    """The extensions of each working folder with each `ext` there, of at most `MOST_FOLDERS`. Raises `ConfigError`,
     `OSError`."""
     facts, found = ExtensionFacts(home), dict[tuple[str, tuple[str, ...]], FolderExtensions]()
     for task in tasks:
