@@ -35,28 +35,30 @@ class NodeActor:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._archive = -1
         self._last = bytearray()
 
-    def look(self, uploads: bool) -> dict[str, str]:
-        """Facts of this machine: the versions of Python and zot (empty if missing), its name, and the error of the copy
-        of the uploaded folder."""
+    def look(self) -> dict[str, str]:
+        """Facts of this machine: the versions of Python and zot (empty if missing), and its name."""
         programs = find_programs()
         return {
             "python": platform.python_version(),
             "zot": "" if programs is None else read_version(programs),
             "host": socket.gethostname(),
-            "folder": os.getcwd() if uploads else "",
         }
 
     def begin(self, program: str, uploads: bool) -> str:
-        """Starts the program: an empty name stands for the node program of the zot that is installed here. Returns an
-        error, or nothing."""
+        """Starts the program: an empty name stands for the node program of the zot that is installed here. With
+        `uploads`, its argument is a descriptor that brings the archive of `upload`. Returns an error, or nothing."""
         programs = find_programs()
         path = program or str(Path(programs or "/", *PROGRAM))
+        archive, self._archive = os.pipe() if uploads else (-1, -1)
+        given = [archive] if uploads else []
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", path],
-                cwd=os.getcwd() if uploads else "/",
+                [sys.executable, "-P", path, *map(str, given)],
+                cwd="/",
+                pass_fds=given,
                 env=own_environment(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -66,20 +68,24 @@ class NodeActor:
             )
         except OSError as error:
             return str(error)
+        finally:
+            for one in given:
+                os.close(one)
         _widen(self._process.stdin, self._process.stdout)
         threading.Thread(target=self._read_errors, daemon=True).start()
         return ""
 
+    def upload(self, data: bytes) -> None:
+        """The next bytes of the archive, as `send`; none at its end."""
+        if data:
+            _write(self._archive, data)
+        else:
+            os.close(self._archive)
+
     def send(self, data: bytes) -> None:
         """Waits until the program has room for all of it. Does nothing if it has closed its input."""
-        if self._process is None or self._process.stdin is None:
-            return
-        rest = memoryview(data)
-        try:
-            while rest:
-                rest = rest[os.write(self._process.stdin.fileno(), rest) :]
-        except OSError:
-            pass  # its end is told by `receive`
+        if self._process is not None and self._process.stdin is not None:
+            _write(self._process.stdin.fileno(), data)
 
     def receive(self) -> bytes:
         """Waits for output of the program. Returns nothing at its end."""
@@ -112,6 +118,15 @@ class NodeActor:
             del self._last[:-KEPT]
 
 
+def _write(fd: int, data: bytes) -> None:
+    rest = memoryview(data)
+    try:
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+    except OSError:
+        pass  # the program reads no more: its end is told by `receive`
+
+
 def _widen(*pipes: IO[bytes] | None) -> None:
     """Makes the pipes as large as the kernel allows; the old size does, too."""
     try:
@@ -125,11 +140,8 @@ def _widen(*pipes: IO[bytes] | None) -> None:
 
 
 def find_programs() -> Path | None:
-    """The folder of zot's programs on this machine; None without zot. An uploaded folder, which Ray makes the working
-    folder and puts first, is not looked at: it may be a checkout of zot."""
-    here = os.getcwd() + os.sep
-    places = [place for place in sys.path if place and not (place + os.sep).startswith(here)]
-    spec = importlib.machinery.PathFinder.find_spec("pyzot", places if here != "//" else None)
+    """The folder of zot's programs on this machine; None without zot."""
+    spec = importlib.machinery.PathFinder.find_spec("pyzot", [place for place in sys.path if place])
     if spec is None or not spec.origin:
         return None
     package = Path(spec.origin).parent

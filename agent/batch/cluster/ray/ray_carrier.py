@@ -93,6 +93,8 @@ class RayCarrier:
         self._tell(Connect(address=where, version=ask.version, upload=ask.upload, program=ask.program))
         patience = UPLOAD_S if ask.upload else CONNECT_S
         late = f"no Ray cluster answers at {where} within {patience:.0f} s; check the address, and that ports are open"
+        if ask.upload:
+            late = f"not all machines of {where} have a copy of {ask.upload} within {patience:.0f} s; is it large?"
         self._timer = self._loop.call_later(patience, lambda: self._fail(late))
 
     def send(self, node: str, data: bytes) -> None:
