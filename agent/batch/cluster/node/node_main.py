@@ -22,7 +22,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from agent.batch.cluster.node.node import Node
-from agent.batch.cluster.node.unpacking import UnpackError, unpack
+from agent.batch.cluster.node.upload_copy import UnpackError, unpack
 from supervisor.home.scratch import scratch_folder
 from supervisor.loop.loop import Loop
 

@@ -1,7 +1,7 @@
 """The archive of an uploaded folder: the files that git tracks or would track, so that no ignored secret travels.
 
 It has the folders first, each before what is in it, then files, then links, and the folder itself, `.`, as its last
-entry: without that one it is not whole. `agent.batch.cluster.node.unpacking` reads it.
+entry: without that one it is not whole. `agent.batch.cluster.node.upload_copy` reads it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LIMIT = 2 * 2**30
 NAMED = 5
 """Files that are named."""
 NEVER = ("--exclude=.venv/", "--exclude=__pycache__/", "--exclude=node_modules/")
-"""What a folder in no repository mostly has no `.gitignore` for."""
+"""Left out of a folder in no repository, which mostly has no `.gitignore`."""
 FASTEST = 1
 """The level of compression: a node is to wait for the network, not for this machine."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.batch.cluster.node.unpacking import unpack
+from agent.batch.cluster.node.upload_copy import unpack
 from agent.batch.cluster.ray import archive
 from agent.batch.cluster.ray.archive import UploadError, make_archive
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -18,6 +21,7 @@ from tests.support.ray_cluster import RayCluster, need_ray
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+FILLING = str(Path(ECHO).with_name("filled_object_store.py"))
 pytestmark = pytest.mark.slow
 
 
@@ -90,6 +94,16 @@ def check_bytes(bench: Bench, nodes: list[str]) -> None:
 
 def test_bytes_go_to_each_node_and_back_in_order(bench, cluster):
     check_bytes(bench, live(bench, cluster, 2))
+
+
+def test_bytes_flow_while_the_object_store_is_full(bench, cluster):
+    nodes = live(bench, cluster, 2)
+    program = [sys.executable, FILLING, cluster.address]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(program, cwd="/", env=cluster.env, **pipes) as filling:
+        assert filling.stdout.readline() == b"full\n"
+        check_bytes(bench, nodes)
+        filling.stdin.close()
 
 
 def test_each_node_gets_the_uploaded_folder_before_all_else(bench, cluster):

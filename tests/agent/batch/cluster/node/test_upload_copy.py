@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.batch.cluster.node.unpacking import UnpackError, unpack
+from agent.batch.cluster.node.upload_copy import UnpackError, unpack
 from tests.support.pipe_carrier import PROGRAM
 from tests.support.zot_process import wait_until
 
