@@ -38,7 +38,7 @@ ALARM_AGAIN_S = 20
 OUTLIVED = pytest.StashKey[list[str]]()
 # The machines are shared: a slow example is no finding. Each run tries other examples: `make test` few of each
 # property, `make test-slow` more, `make fuzz` a million.
-settings.register_profile("few", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("few", max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("more", settings.get_profile("few"), max_examples=40)
 settings.load_profile("few")
 # The tests start this program hundreds of times: as on most machines, its modules are compiled once and kept. This

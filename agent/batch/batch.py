@@ -163,7 +163,7 @@ class Batch:
             memory_bytes=self._attempts.memory_bytes(),
             rate_limited=self._attempts.models.rate_limited,
         )
-        return replace(view, sent=self._attempts.sent())
+        return replace(view, sent=self._attempts.sent(), nodes=self._processes.nodes(view.runs))
 
     def _spent(self) -> Spent:
         if self._journal is None:

@@ -8,6 +8,7 @@ from benchmarks.batch.cache import cache
 from benchmarks.batch.journal import journal, resume
 from benchmarks.batch.limits import limits
 from benchmarks.batch.memory import memory
+from benchmarks.batch.nodes import nodes
 from benchmarks.batch.place import Place
 from benchmarks.batch.rates import delay, floor, rates
 from benchmarks.claims import Claims
@@ -23,6 +24,7 @@ PARTS = {
     "resume": resume,
     "limits": limits,
     "cache": cache,
+    "nodes": nodes,
 }
 
 

@@ -32,6 +32,7 @@ TABLES = {
         "resume: from the start",
         "requests per minute",
         "the provider's cache: 4 tasks",
+        "one node of a Ray cluster: time of a run",
     ],
     "copilot": [
         "preToolUse, one core",

@@ -94,6 +94,7 @@ def test_a_host_that_is_killed_has_told_what_it_knew(zot: Zot) -> None:
     assert (event["event"], event["host"]) == ("given_up", "host")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not is_available(), reason="this system has no templates")
 @pytest.mark.parametrize("trace", [True, False])
 def test_a_batch_tells_of_its_runs_and_of_its_end(zot: Zot, *, trace: bool) -> None:

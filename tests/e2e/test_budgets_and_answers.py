@@ -61,6 +61,7 @@ def test_an_answer_that_never_fits_is_exit_11(zot, server, asked):
     check_transcript(zot.session_rows())
 
 
+@pytest.mark.slow
 def test_nothing_is_printed_of_such_an_answer_and_of_another_one_its_json(zot, server, asked):
     """Nor is anything imported while it is judged."""
     server.add(text_reply("Two."), text_reply("Two."))

@@ -30,6 +30,7 @@ def caller(zot: Zot, *tools: str, node: bool = False) -> Path:
     return folder(zot.folder, "caller", argv, timeouts={"tool_call": 60}, restart={"policy": "temporary"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("node", [False, True], ids=["python", "node"])
 def test_mcp_serve_carries_out_what_an_extension_calls_under_the_guards(zot: Zot, node: bool):
     folders = [extension(zot.folder, "echo"), extension(zot.folder, "gatekeeper"), caller(zot, "ask", node=node)]

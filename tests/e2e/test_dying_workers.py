@@ -10,6 +10,8 @@ import sys
 import termios
 from pathlib import Path
 
+import pytest
+
 from tests.support.messages_server import stall_midway, text_reply, tool_reply
 from tests.support.replay_script import Script
 from tests.support.zot_process import check_transcript, wait_until
@@ -17,6 +19,7 @@ from wire.events import TextDelta
 from wire.exit_codes import Status
 
 
+@pytest.mark.slow
 def test_the_model_worker_is_killed_between_requests_and_in_the_middle_of_a_reply(zot, server):
     """After the first kill the worker is restarted; at the second, half a reply is shown already, so the run ends."""
     server.add(tool_reply([("bash", {"command": "echo up > up; until [ -e go ]; do sleep 0.01; done"})]))

@@ -20,6 +20,7 @@ def warnings_of_a_run(zot, **popen) -> list[str]:
 SECRETS = {"ANTHROPIC_API_KEY": "k", "ZOTCORE_RPC_TOKEN": "t", "AWS_SECRET": "s", "HARMLESS": "h", "LD_PRELOAD": ""}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("manifest", "seen"),
     [

@@ -83,6 +83,7 @@ def test_a_new_extension_works(zot, made, language):
     assert record["shutdown_ack"] is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "command"),
     [

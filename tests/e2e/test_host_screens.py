@@ -185,6 +185,7 @@ def terminal(host):
         yield terminal
 
 
+@pytest.mark.slow
 def test_the_live_screen_and_its_keys(host, terminal):
     before = terminal.modes()
     terminal.command(f"{terminal.zot} top --interval 0.1; echo status $?")
@@ -231,6 +232,7 @@ def test_the_live_screen_and_its_keys(host, terminal):
     assert terminal.modes() == before
 
 
+@pytest.mark.slow
 def test_every_end_of_top_restores_the_terminal(host, terminal):
     before = terminal.modes()
     terminal.command(f"{terminal.zot} top & echo $! > pid; fg; echo status $?")
@@ -253,6 +255,7 @@ def test_every_end_of_top_restores_the_terminal(host, terminal):
     assert terminal.modes() == before
 
 
+@pytest.mark.slow
 def test_ctrl_z_restores_the_terminal_and_fg_draws_again(host, terminal):
     before = terminal.modes()
     terminal.command(f"{terminal.zot} top")

@@ -62,6 +62,7 @@ def test_a_host_shows_one_that_sleeps_and_one_call_wakes_it(zot, lazy):
         assert zot.run("ext", "stats", "echo").text.count("waited") == 1
 
 
+@pytest.mark.slow
 def test_restart_reload_and_doctor_start_one_that_sleeps(zot, lazy):
     learn(zot, lazy)
     for command in (("ext", "restart", "echo"), ("ext", "reload", "echo")):

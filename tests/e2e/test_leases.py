@@ -103,6 +103,7 @@ ext.run()
         assert host.stats()["leased"].exits == 0
 
 
+@pytest.mark.slow
 def test_runs_at_the_same_time_have_a_process_each(host, rpc):
     with ExitStack() as stack:
         servers = [stack.enter_context(rpc("--host", str(host.pid))) for _ in range(3)]
@@ -150,6 +151,7 @@ def test_one_that_does_not_say_leases_is_started_by_each_run(zot, record):
         assert outcome.leftovers == []
 
 
+@pytest.mark.slow
 def test_a_process_that_never_answers_lease_begin(host, server, record):
     silent = host.zot.cwd / "silent"
     silent.mkdir()
@@ -164,6 +166,7 @@ def test_a_process_that_never_answers_lease_begin(host, server, record):
     assert received(record, "lease_begin")[0]["pid"] not in host.stats()["leased"].pids
 
 
+@pytest.mark.slow
 def test_processes_that_sleep_are_started_for_runs_one_by_one(zot, server):
     lazy = {"start": "lazy", "env_policy": "minimal", "workers": 3}
     made = extension(zot.folder, "lease_holder.sh", "/dev/null", name="leased", sessions="leased", **lazy)
@@ -178,6 +181,7 @@ def test_processes_that_sleep_are_started_for_runs_one_by_one(zot, server):
             assert host.stats()["leased"].pids == (int(said.split()[0]),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("action", ["restart", "reload"])
 def test_a_restart_or_reload_with_runs_attached(host, rpc, action):
     with rpc("--host", str(host.pid)) as one, rpc("--host", str(host.pid)) as other:

@@ -86,6 +86,7 @@ def test_a_named_file_needs_no_trust_and_no_discovery(zot, project):
     assert f"was named with --mcp-config, and cannot be loaded: {file}:2:5: this is no JSON" in outcome.stderr
 
 
+@pytest.mark.slow
 def test_of_a_changed_file_only_the_changed_server_is_reloaded(zot, project):
     file = write_servers(zot.home / "mcp.json", two=ECHO, three=ECHO)
     with hosting(zot, flags=("--watch", "--trust-project")) as host:
@@ -103,6 +104,7 @@ def test_of_a_changed_file_only_the_changed_server_is_reloaded(zot, project):
         assert host.call("mcp__four__echo", "still") == "still"
 
 
+@pytest.mark.slow
 def test_the_commands_about_extensions_know_it(zot, project, monkeypatch):
     zot.env["MY_TOKEN"] = "very-secret"
     file = write_servers(
@@ -133,6 +135,7 @@ def test_the_commands_about_extensions_know_it(zot, project, monkeypatch):
     assert [one["topic"] for one in doctor["one"]["findings"] if one["level"] == "warn"] == ["entry"]
 
 
+@pytest.mark.slow
 def test_a_server_of_ours_in_the_project_s_file_does_not_start_itself_without_end(zot, project):
     """As itself it is left out, for its extensions run here. Behind another program it starts once, without it."""
     own = [*zot.command, "mcp", "serve"]

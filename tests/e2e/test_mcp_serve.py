@@ -167,6 +167,7 @@ def test_what_a_guard_asks_may_be_allowed(zot, folders):
         assert client.call("say", text="asked") == ("asked", False)
 
 
+@pytest.mark.slow
 def test_servers_of_files(zot):
     """Servers of named files are served, within a host of ours too; an entry that is the server itself is left out."""
     shutil.copy(CHILDREN / "mcp" / "reference.sh", zot.cwd / "server.sh")

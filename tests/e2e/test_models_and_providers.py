@@ -43,6 +43,7 @@ def test_a_level_of_reasoning_is_asked_for_as_the_model_takes_it(zot, server, fl
     assert (outcome.records[0].reasoning, outcome.result.usage.reasoning) == ((flags or ("", "max"))[1], 3)
 
 
+@pytest.mark.slow
 def test_models_json_gives_the_address_the_price_and_the_provider(zot, server):
     model = {"id": "house-model", "priceInput": 1000, "priceOutput": 0, "maxTokens": 77, "reasoning": False}
     write(
@@ -67,6 +68,7 @@ def test_models_json_gives_the_address_the_price_and_the_provider(zot, server):
     assert zot.session_rows()[0]["meta"]["provider"] == "house"
 
 
+@pytest.mark.slow
 def test_a_key_of_the_provider_is_found_in_its_variable_and_kept_from_tools(zot, server):
     write(zot, config={"provider": "litellm", "model": "any"})
     server.add(tool_reply([("bash", {"command": "echo key=$LITELLM_API_KEY."})]), text_reply("Done."))

@@ -37,6 +37,7 @@ def busy(parent: Path) -> Path:
     return folder(parent, "busy", [sys.executable, str(script)])
 
 
+@pytest.mark.slow
 @needs_py_spy
 def test_a_busy_extension_is_profiled_and_what_cannot_be_is_refused(zot):
     with hosting(zot, busy(zot.folder), extension(zot.folder, "echo.sh", name="shell")) as host:
@@ -79,6 +80,7 @@ def test_without_a_host_nothing_is_profiled(zot):
     assert "no host is running" in refused.stderr
 
 
+@pytest.mark.slow
 @needs_py_spy
 def test_the_screen_goes_on_while_it_profiles(zot):
     with hosting(zot, busy(zot.folder)), open_terminal(zot) as terminal:

@@ -40,6 +40,7 @@ def test_a_reader_that_takes_one_line_as_head_does(zot):
     assert (outcome.stderr, outcome.leftovers) == ("", [])
 
 
+@pytest.mark.slow
 def test_a_slow_reader_gets_everything(zot):
     """The output exceeds pipe, outbox and reader together, so the run must wait for the reader."""
     text = "0123456789abcdef" * 200_000
@@ -53,6 +54,7 @@ def test_a_slow_reader_gets_everything(zot):
     assert outcome.result.text == text
 
 
+@pytest.mark.slow
 def test_an_aborted_run_does_not_wait_for_a_reader_that_does_not_read(zot):
     script = Script(zot.cwd).answer("x" * 4_000_000)
     with zot.start(*zot.replay_flags(script), "--no-session", "--timeout", "1", "go") as running:
@@ -71,6 +73,7 @@ def test_stdout_closed_from_the_start(zot):
     check_transcript(zot.session_rows())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("closing", "mode"), [("<&-", "--json"), ("2>&-", "-p"), ("<&- >&- 2>&-", "--json"), ("<&- >&- 2>&-", "-p")]
 )

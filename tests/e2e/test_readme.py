@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.messages_server import MessagesServer, text_reply
 from tests.support.patience import PATIENCE_S
 from tests.support.zot_fixtures import server
@@ -91,6 +93,7 @@ def checkout(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_every_command_works_in_its_order_and_says_what_is_shown(tmp_path, server: MessagesServer):
     server.otherwise = lambda _request: text_reply("It adds up prices.")
     zot = Zot(tmp_path)

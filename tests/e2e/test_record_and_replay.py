@@ -111,6 +111,7 @@ def test_a_mismatch_shows_the_difference(recorded, zot):
     ]
 
 
+@pytest.mark.slow
 def test_a_replay_names_what_this_machine_adds_and_the_flags_that_leave_it_out(recorded, zot):
     """An extension that is installed and the user's context file: with both flags the recording plays."""
     place = recorded.cassette
@@ -147,6 +148,7 @@ def test_a_recording_that_is_interrupted_keeps_what_was_complete(zot, server):
     assert [row["type"] for row in rows(cassette.read_bytes())] == ["cassette", "exchange"]
 
 
+@pytest.mark.slow
 def test_a_cassette_on_a_full_disk_is_said_and_costs_only_itself(zot, server):
     server.add(text_reply("x" * 20_000), text_reply("never"))
     cassette = zot.folder / "c.jsonl"

@@ -189,6 +189,7 @@ def test_a_hang_up_reloads_all_where_there_is_no_terminal(zot: Zot, folder: Fold
         assert (outcome.status, outcome.leftovers) == (0, [])
 
 
+@pytest.mark.slow
 def test_a_hang_up_of_its_terminal_stops_the_host_in_order(zot: Zot, folder: Folder):
     ours, theirs = pty.openpty()
 

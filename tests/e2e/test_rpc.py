@@ -73,6 +73,7 @@ def test_an_abort_while_the_model_is_silent(rpc, server):
         end(running)
 
 
+@pytest.mark.slow
 def test_no_child_has_the_token(rpc, server, zot):
     server.add(tool_reply([("bash", {"command": "env"}), ("env", {})]), text_reply("Done."))
     made = extension(zot.folder, "env_dump")
@@ -226,6 +227,7 @@ def is_waiting_for(running, before):
     return lambda: running.find_child("model/worker/worker_main") not in (None, before)
 
 
+@pytest.mark.slow
 def test_after_an_abort_another_model_worker_waits_for_the_next_prompt(rpc, server):
     server.add(STALLED, text_reply("Two."))
     with rpc(cold=True) as running:
@@ -243,6 +245,7 @@ def test_after_an_abort_another_model_worker_waits_for_the_next_prompt(rpc, serv
     assert (outcome.status, outcome.leftovers) == (0, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_no_model_worker_outlives_the_server_that_has_just_started_it(rpc, server, number):
     server.add(STALLED)
@@ -263,6 +266,7 @@ def test_no_model_worker_outlives_the_server_that_has_just_started_it(rpc, serve
         assert wait_until(lambda: not running.finish().leftovers)
 
 
+@pytest.mark.slow
 def test_a_model_worker_that_dies_between_prompts_is_started_again(rpc, server):
     server.add(text_reply("One."), text_reply("Two."))
     with rpc(cold=True) as running:

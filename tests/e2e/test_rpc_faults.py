@@ -59,6 +59,7 @@ def test_a_faulty_reply_ends_its_prompt_with_an_error_and_the_next_one_works(rpc
     assert outcome.status == 0
 
 
+@pytest.mark.slow
 def test_a_killed_model_worker_ends_its_prompt_with_an_error_and_the_next_one_gets_another(rpc, server):
     server.add(STALLED, text_reply("Fine."))
     with rpc(cold=True) as running:
@@ -163,6 +164,7 @@ def test_a_terminal_that_hangs_up_is_the_end_of_stdin(zot):
     assert (outcome.status, outcome.leftovers) == (0, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closing", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_standard_streams_closed_from_the_start(zot, closing):
     shell = ["/bin/sh", "-c", f'exec "$@" {closing}', "sh", *zot.command]

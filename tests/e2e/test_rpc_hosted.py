@@ -63,6 +63,7 @@ def test_tools_commands_and_figures(host, server, rpc):
         assert end(running).stderr == ""
 
 
+@pytest.mark.slow
 def test_a_guard_of_the_host_asks_the_person_of_the_run(host, server, rpc):
     with rpc("--host", str(host.pid)) as running:
         client = running.client
@@ -143,6 +144,7 @@ def test_reloads_and_restarts_name_the_command_of_the_host(host, rpc):
         end(running)
 
 
+@pytest.mark.slow
 def test_watch_leaves_the_files_of_hosted_extensions_alone(host, rpc, zot):
     own = extension(zot.folder, "echo", name="own")
     with rpc("--host", str(host.pid), "--ext", own, "--watch") as running:
@@ -159,6 +161,7 @@ def test_watch_leaves_the_files_of_hosted_extensions_alone(host, rpc, zot):
         end(running)
 
 
+@pytest.mark.slow
 def test_extensions_of_the_run_and_of_its_program_beside_a_hosted_one(host, server, rpc, zot):
     own = extension(zot.folder, "echo", name="own")
     with rpc("--host", str(host.pid), "--ext", own) as running:
@@ -177,6 +180,7 @@ def test_extensions_of_the_run_and_of_its_program_beside_a_hosted_one(host, serv
         assert end(running).leftovers == []
 
 
+@pytest.mark.slow
 def test_a_hosted_tool_calls_a_tool_of_the_run(host, server, rpc, zot):
     (zot.cwd / "a").write_text("content of a")
     with rpc("--host", str(host.pid)) as running:
@@ -186,6 +190,7 @@ def test_a_hosted_tool_calls_a_tool_of_the_run(host, server, rpc, zot):
         end(running)
 
 
+@pytest.mark.slow
 def test_many_prompts_leave_nothing_behind(host, server, rpc):
     with rpc("--host", str(host.pid)) as running:
         client = running.client
@@ -232,6 +237,7 @@ def test_a_runtime_uses_the_extensions_of_a_host(host, server, options, record):
     assert [event for event, *_ in sessions(record)] == ["session_start", "session_end"] * 2
 
 
+@pytest.mark.slow
 def test_an_async_runtime_uses_the_extensions_of_a_host(host, server, options):
     async def program():
         async with AsyncRuntime(**options) as runtime:

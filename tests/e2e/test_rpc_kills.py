@@ -86,6 +86,7 @@ def test_the_server_is_killed_at_any_moment(zot, busy, moments):
             check_nothing_left(running, f"{number}: {moment:.3f} s, {len(whole)} lines:")
 
 
+@pytest.mark.slow
 @MOMENTS
 def test_the_client_is_killed_at_any_moment(zot, busy, moments):
     print("seed", SEED)
@@ -125,6 +126,7 @@ def check_end(records) -> str:
     return result["status"]
 
 
+@pytest.mark.slow
 @MOMENTS
 def test_the_model_worker_is_killed_at_any_moment(zot, busy, moments):
     """The prompt that runs ends with an answer or with an error, and the next one has an answer."""

@@ -6,6 +6,8 @@ import json
 import signal
 import sys
 
+import pytest
+
 from tests.support.extension_folder import extension
 from tests.support.late_imports import PROGRAM, late_imports
 from tests.support.messages_server import text_reply, tool_reply
@@ -65,6 +67,7 @@ def test_other_programs_see_it_and_cannot_restart_it(rpc, zot):
         end(running)
 
 
+@pytest.mark.slow
 def test_the_first_extension_of_a_server_imports_nothing(rpc, server, zot):
     report = zot.folder / "late-imports"
     zot.command = [sys.executable, str(PROGRAM), str(report)]

@@ -102,6 +102,7 @@ def fake_host(zot: Zot, answer: bytes | None) -> Iterator[int]:
             sock.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
@@ -124,6 +125,7 @@ def test_a_host_that_cannot_be_spoken_to(zot: Zot, answer: bytes | None, said: s
         assert f"zot: host {pid} {said}" in refused(ask(zot, pid))
 
 
+@pytest.mark.slow
 def test_a_stopped_host_is_waited_for_within_bounds(zot: Zot) -> None:
     with hosting(zot, who(zot.folder, **SHARED)) as host:
         host.running.signal(signal.SIGSTOP)
@@ -287,6 +289,7 @@ for frame in frames():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=lambda number: number.name)
 def test_a_host_that_is_gone_or_stopped_in_mid_run(zot: Zot, number: signal.Signals) -> None:
     shared = folder(

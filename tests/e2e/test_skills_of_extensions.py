@@ -93,6 +93,7 @@ def test_of_an_extension_whose_files_have_changed_the_model_gets_nothing(zot: Zo
     assert "extension pack of this project is not trusted (its files have changed)" in outcome.stderr
 
 
+@pytest.mark.slow
 def test_the_answer_to_the_question_counts_for_this_very_run(zot: Zot):
     of_project(zot, "pack")
     with MessagesServer(text_reply("Done.")) as server:

@@ -13,6 +13,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "troubleshooting.md"
 HEADINGS = re.findall(r"^### `(.+)`$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("message", HEADINGS)
 def test_the_message_is_what_a_user_sees(message, zot, server):
     seen = SITUATIONS[message](Stage(zot, server))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 STANDIN = Path(__file__).with_name("standin_run.py")
 
 MADE = ("has_template", "run_program", "on_event", "make_carrier", "version")
-"""What is the batch's own, and no part of its request."""
+"""Parameters of `Batch` that are no part of its request."""
 
 
 class BatchPlace:

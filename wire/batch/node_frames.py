@@ -162,7 +162,8 @@ class Errors(Frame, frozen=True, kw_only=True, tag="errors"):
 
 class Told(Frame, frozen=True, kw_only=True, tag="told"):
     """A line that a run has written to its link. In a request, each credential of `configure` is replaced by its
-    fingerprint: equal for equal ones, and says nothing of it. Earlier output of the run comes before."""
+    fingerprint: equal for equal ones, and says nothing of it. Output that the run has written to its event stream
+    before comes before."""
 
     run: str
     line: bytes

@@ -12,6 +12,7 @@ from agent.batch.attempts import Attempts
 from agent.batch.cluster.placement import NodeLoad, choose_node, crowding, most_of_node
 from agent.batch.cluster.remote_child import RemoteChild
 from agent.batch.journal.folder import RunFolder
+from agent.batch.pool.run_facts import EndReason
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ class NodeAttempts(Attempts):
 
     def file_failed(self, run: str, reason: str) -> None:
         if (found := self._runs.get(run)) is not None:
-            self.run_has_no_files(found, reason)
+            self._on_failure(f"{reason}: the changes of task {found.task!r} cannot be kept")
+            found.kill(EndReason(TaskStatus.INTERRUPTED, reason))  # whatever it says of its end now
 
     # --- runs -------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ This machine has the carrier's processes and the reaper; template, model workers
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,6 +18,7 @@ from agent.batch.cluster.remote_child import RemoteChild
 from agent.batch.cluster.set_up import set_up
 from agent.batch.journal.errors import FolderError
 from agent.batch.pool.processes import Processes, ProcessesError, RunMemory
+from agent.batch.request import NodeView
 from supervisor.home.config import ConfigError
 from supervisor.home.zot_home import zot_home
 from supervisor.process.child import SpawnError
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from agent.batch.journal.folder import RunFolder
     from agent.batch.pool.leases import Lease, Workers
     from agent.batch.pool.processes import RunChild
-    from agent.batch.request import BatchControls, BatchRequest
+    from agent.batch.request import BatchControls, BatchRequest, RunView
     from agent.model.provider import Line
     from supervisor.loop.loop import Loop
     from supervisor.process.child import ExitStatus
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
 KILL_S = 60.0
 """Seconds that a node has to kill a run."""
-PATIENCE = Patience(ask=10.0, term=2.0)
+PATIENCE = Patience(ask=20.0, term=2.0)
 """For the processes of the carrier: nodes stop their extensions first."""
 
 
@@ -148,6 +150,13 @@ class NodeProcesses(Processes):
     def ready(self) -> list[Node]:
         """The nodes that can run tasks."""
         return self._nodes.table.in_state(NodeState.READY)
+
+    def nodes(self, runs: Iterable[RunView]) -> tuple[NodeView, ...]:
+        running = Counter(run.node for run in runs)
+        return tuple(
+            NodeView(node.name, node.address, running[node.name], node.jobs, _trouble(node))
+            for node in self._nodes.table.all()
+        )
 
     def joining(self) -> list[Node]:
         """The nodes that may become ready."""
@@ -290,6 +299,11 @@ def _ray_carrier(request: BatchRequest, version: str, loop: Loop, listener: Carr
 
     carrier: Carrier = RayCarrier(loop, listener, address=request.address, upload=request.upload, version=version)
     return carrier
+
+
+def _trouble(node: Node) -> str:
+    word = {NodeState.REFUSED: "not used: ", NodeState.GONE: "lost: "}.get(node.state)
+    return "" if word is None else word + "; ".join(node.reasons)
 
 
 def _gone(node: Node) -> SpawnError:

@@ -60,5 +60,5 @@ def _files_of_flags(request: BatchRequest) -> Iterator[str]:
 
 
 def _paths(*given: str | None) -> Iterator[str]:
-    """Those that are there; a schema may be given itself, in place of its file."""
+    """The paths among these values; a schema may be given itself, in place of its file."""
     return (path for path in given if path is not None and not path.lstrip().startswith("{"))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from agent.batch.log import BatchLog
     from agent.batch.pool.leases import Lease, Workers
+    from agent.batch.request import NodeView, RunView
     from agent.model.provider import Line
     from supervisor.loop.loop import Loop
     from supervisor.process.stop_policy import Patience
@@ -334,6 +335,10 @@ class Processes:
     def _host_pid(self) -> int:
         child = None if self.host is None else self.host.child
         return child.pid if child is not None and child.is_running else 0
+
+    def nodes(self, runs: Iterable[RunView]) -> tuple[NodeView, ...]:  # noqa: ARG002  (nodes count theirs)
+        """The other machines of the batch, with their part of these runs; empty without any."""
+        return ()
 
     def memory_bytes(self, others: Iterable[int]) -> int:
         """Memory of the template, the host with its extensions and these other processes, in bytes."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NAMED = 5
 """Maximum number of tasks of a node that are named."""
-DONE, RUNNING, KILLED = "done", "running", "killed"
+DONE, RUNNING, KILLED, NOT_BEGUN = "done", "running", "killed", "not_begun"
 
 
 def register(app: typer.Typer) -> None:
@@ -33,9 +33,10 @@ def status(folders: Folders, prefer: Prefer = None, as_json: Json = False) -> No
 
     It only reads, also while the batch runs. Several RUNDIRs, such as shards of one tasks file, are shown as one batch;
     if they contradict each other about a task, it needs --prefer. With --json, state is running, done, or why the batch
-    stopped: drained, stopped, budget, deadline, failures or killed. limit is the flag of the limit that was used up,
-    reserved_usd how much requests of unknown cost count by the rule of --reserve, evaluation the estimates of repeated
-    or scored tasks (null without any), nodes the tasks that run, by node (missing for a batch on one machine).
+    stopped: drained, stopped, budget, deadline, failures or killed; not_begun if its start was refused. limit is the
+    flag of the limit that was used up, reserved_usd how much requests of unknown cost count by the rule of --reserve,
+    evaluation the estimates of repeated or scored tasks (null without any), nodes the tasks that run, by node (missing
+    for a batch on one machine).
 
     Exit status: 0 all tasks are ok, 1 a journal is damaged, 2 a RUNDIR is no folder of a batch, they contradict each
     other, or misuse, 10 a task is not ok, or not done yet.
@@ -165,8 +166,9 @@ def _end(results: BatchResults) -> tuple[str, str]:
     ends = []
     for shard in results.shards:
         closed = shard.state.closed
-        killed = KILLED if any(not shard.has_result(task) for task in shard.definitions) else DONE
-        ends.append((killed, "") if closed is None else (closed.reason, closed.limit))
+        is_left = any(not shard.has_result(task) for task in shard.definitions)
+        cut_off = DONE if not is_left else KILLED if shard.state.starts else NOT_BEGUN
+        ends.append((cut_off, "") if closed is None else (closed.reason, closed.limit))
     if len(ends) > 1 and not results.not_run:
         return DONE, ""
     return next((end for end in ends if end[0] != DONE), ends[0])
@@ -204,7 +206,7 @@ def lines(
         if state == RUNNING:
             word = "paused by the user" if record["is_paused"] else "running"
             return f"{word} (pid {record['pid']})" if record["pid"] is not None else word
-        return stopped_text(state, record["limit"]) or DONE
+        return "not begun" if state == NOT_BEGUN else stopped_text(state, record["limit"]) or DONE
 
     statuses: dict[str, int] = record["statuses"]
     total, ok = record["tasks"], statuses.get("ok", 0)

@@ -43,6 +43,7 @@ def run(place: BatchPlace, server: MessagesServer, count: int, **given: Any) -> 
     return place.run(tasks, run=flags, run_program=None, **given)
 
 
+@pytest.mark.slow
 def test_a_killed_model_worker_fails_its_run_which_is_retried(place: BatchPlace, server: MessagesServer) -> None:
     server.add(hold_first_byte(text_reply("never")), text_reply("answer"))
 
@@ -80,6 +81,7 @@ def test_a_killed_template_is_replaced_and_its_runs_go_on(place: BatchPlace, ser
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_retried_and_its_worker_is_not_used_again(place: BatchPlace, server: MessagesServer) -> None:
     server.add(hold_first_byte(text_reply("never")), text_reply("answer"))
 

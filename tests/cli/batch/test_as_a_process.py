@@ -33,6 +33,7 @@ def batch(zot, *flags, **popen):
     return zot.run("batch", "t.jsonl", "-o", "runs", "--no-ext", "-j", "2", *flags, **popen)
 
 
+@pytest.mark.slow
 def test_a_batch_from_its_start_over_a_failure_to_its_end(zot, cassette):
     tasks(zot, one="go", two="something else", three="go")
     found = batch(zot, "--replay", cassette, "--retries", "0")

@@ -49,6 +49,13 @@ def test_status_tells_which_tasks_run_on_which_node(zot, written):
     assert "nodes" not in run(zot, "batch", "status", "runs", "--json").json_lines[0], "nothing runs"
 
 
+def test_a_batch_whose_start_was_refused_by_its_nodes_was_not_killed(zot, loop):
+    WrittenBatch(zot.cwd / "runs", loop, "a").folder.journal.touch()
+    found = run(zot, "batch", "status", "runs")
+    assert found.text.splitlines()[1] == "  state       not begun"
+    assert run(zot, "batch", "status", "runs", "--json").json_lines[0]["state"] == "not_begun"
+
+
 def test_of_many_tasks_of_a_node_status_names_the_first(zot, loop):
     ids = [f"t{at}" for at in range(9)]
     written = WrittenBatch(zot.cwd / "runs", loop, *ids)

@@ -38,6 +38,7 @@ def stored(zot):
     return json.loads(path.read_text()) if path.exists() else None
 
 
+@pytest.mark.slow
 def test_a_key_that_the_server_takes_is_stored_and_used_and_forgotten(zot, login, server):
     server.add(text_reply("Hi"), text_reply("Hello"))
     outcome = login("--base-url", server.base_url)

@@ -124,6 +124,7 @@ def test_tasks_that_changed_are_said_and_run_again_when_asked(zot: Zot, server: 
 # --- what cannot be written --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_read_only_is_refused(batch: Replayed) -> None:
     command = without_privileges(batch.zot.command)
     batch.rundir.mkdir(mode=0o500)
@@ -138,6 +139,7 @@ def test_a_folder_that_is_read_only_is_refused(batch: Replayed) -> None:
     batch.rundir.chmod(0o700)
 
 
+@pytest.mark.slow
 def test_a_full_folder_stops_the_batch_which_goes_on_with_more_room(zot: Zot, server: MessagesServer) -> None:
     """On a disk of 200 kB: each run writes more than 30 kB of events."""
     batch = BatchCommand(zot, server)
@@ -197,6 +199,7 @@ def test_a_second_batch_on_one_folder_is_refused_and_the_first_goes_on(zot: Zot,
     assert batch.finals() == {"a": 1, "b": 1}
 
 
+@pytest.mark.slow
 def test_few_open_files_mean_few_runs_at_the_same_time(batch: Replayed) -> None:
     limited = ["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh", *batch.zot.command]
     found = batch.run("-j", "32", command=limited)
@@ -239,6 +242,7 @@ def test_without_a_reader_running_tasks_end_and_no_new_ones_start(zot: Zot, serv
     assert batch.finals() == {"a": 1, "b": 1}
 
 
+@pytest.mark.slow
 def test_without_room_for_copies_no_task_counts_as_failed(zot: Zot, server: MessagesServer) -> None:
     batch = BatchCommand(zot, server)
     (zot.cwd / "large").write_bytes(b"x" * 3_000_000)
@@ -255,6 +259,7 @@ def test_without_room_for_copies_no_task_counts_as_failed(zot: Zot, server: Mess
     assert batch.finals() == ONCE
 
 
+@pytest.mark.slow
 def test_all_that_a_batch_makes_is_for_its_user_alone(zot: Zot, batch: Replayed) -> None:
     before = os.umask(0)
     try:
@@ -271,6 +276,7 @@ def test_all_that_a_batch_makes_is_for_its_user_alone(zot: Zot, batch: Replayed)
     assert open_to_others == set()
 
 
+@pytest.mark.slow
 def test_the_password_of_an_address_is_not_kept_and_asked_for_again(zot: Zot, server: MessagesServer) -> None:
     batch = BatchCommand(zot, server)
     host = server.base_url.partition("://")[2]
@@ -327,6 +333,7 @@ def test_a_folder_or_a_flag_that_is_no_text_is_named(batch: Replayed, flags: lis
     assert line.endswith("\ufffd' is not valid UTF-8, as folders and flags must be in a batch")
 
 
+@pytest.mark.slow
 def test_the_folder_of_a_template_that_was_killed_in_its_rehearsal_is_deleted(batch: Replayed, tmp_path: Path) -> None:
     folder = tmp_path / "zot-rehearsal-abcd_123" / "home"
     folder.mkdir(parents=True)
@@ -334,6 +341,7 @@ def test_the_folder_of_a_template_that_was_killed_in_its_rehearsal_is_deleted(ba
     assert not folder.parent.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("flags", "warned"), [(["-j", "2"], 1), (["-j", "1"], 0), (["--workspace", "copy"], 0)])
 def test_tasks_that_write_into_one_folder_are_warned_of_once(batch: Replayed, flags: list[str], warned: int) -> None:
     """Other cases: agent/batch/opening/test_writers.py."""

@@ -72,6 +72,7 @@ def test_a_budget_without_a_price_is_refused_before_anything_starts(zot: Zot, se
     assert not server.requests
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["timeout", "crashed"])
 def test_a_request_that_was_cut_off_counts_with_the_most_that_it_can_have_cost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
@@ -91,6 +92,7 @@ def test_a_request_that_was_cut_off_counts_with_the_most_that_it_can_have_cost(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not is_available(), reason="this system has no templates")
 def test_timeouts_use_up_no_budget_once_the_answers_of_the_batch_are_known(zot: Zot, server: MessagesServer) -> None:
     place = BatchCommand(zot, server)
@@ -116,6 +118,7 @@ def test_timeouts_use_up_no_budget_once_the_answers_of_the_batch_are_known(zot: 
     assert status["reserved_usd"] < 0.02, "one request is lost once, however often the batch starts"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not is_available(), reason="this system has no templates")
 @pytest.mark.parametrize("end", ["error", "timeout"])
 def test_a_reply_that_breaks_off_is_no_known_cost(zot: Zot, server: MessagesServer, end: str) -> None:
@@ -161,6 +164,7 @@ def test_a_request_that_is_sent_again_after_its_connection_broke_is_lost_and_the
     assert (result["lost"]["requests"], result["lost"]["max_tokens"]) == (1, 32_000)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not is_available(), reason="this system has no templates")
 def test_a_retry_on_a_used_up_budget_keeps_results_and_goes_on_with_a_higher_one(
     zot: Zot, server: MessagesServer

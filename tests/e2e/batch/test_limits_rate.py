@@ -207,6 +207,7 @@ def test_only_failures_that_may_pass_are_tried_again(zot: Zot, server: MessagesS
     assert not of(found.json_lines, "task_paused"), "errors of the server are not a matter of pace"
 
 
+@pytest.mark.slow
 def test_a_refusal_without_end_ends_with_the_deadline(
     tmp_path: Path, server: MessagesServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -141,6 +141,7 @@ def test_a_project_that_is_not_trusted_is_said_once(zot: Zot, server: MessagesSe
         assert record.event == "failed"
 
 
+@pytest.mark.slow
 def test_bad_extensions_in_each_run_cost_themselves_only(zot: Zot, server: MessagesServer) -> None:
     """One dies at its start, one floods, one is there and works; seen meanwhile by `zot ps`."""
     batch = BatchCommand(zot, server)
@@ -157,6 +158,7 @@ def test_bad_extensions_in_each_run_cost_themselves_only(zot: Zot, server: Messa
     assert hosts(zot) == []
 
 
+@pytest.mark.slow
 def test_many_installed_extensions_are_told_once_with_their_memory(zot: Zot, server: MessagesServer) -> None:
     batch = BatchCommand(zot, server)
     for number in range(6):
@@ -182,6 +184,7 @@ def hosts(zot: Zot) -> list[dict[str, object]]:
     return zot.run("ps", "--json").json_lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["run", "batch"])
 def test_daemons_without_an_environment_end_though_run_and_batch_are_killed_together(
     zot: Zot, server: MessagesServer, first: str

@@ -144,6 +144,7 @@ def test_an_interrupted_score_interrupts_the_attempt(batch: Replayed) -> None:
     assert (batch.finals(), batch.scores()) == ({"a": 1}, {"a": 0.5})
 
 
+@pytest.mark.slow
 def test_a_batch_that_is_killed_in_a_score_scores_in_the_next_attempt(batch: Replayed) -> None:
     batch.tasks({"a": "go", "b": "go"})
     with batch.start("-q", "--repeat", "2", "--score", ONCE_GO, cold=True) as running:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(not is_available(), reason="this system has no templates")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workspace", ["copy", "worktree"])
 def test_tasks_in_copies_of_a_project_begin_with_the_same_bytes_up_to_the_mark(
     zot: Zot, server: MessagesServer, workspace: str
@@ -53,6 +54,7 @@ def test_tasks_in_copies_of_a_project_begin_with_the_same_bytes_up_to_the_mark(
     assert changing.startswith("\n\nCurrent date: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [[], ["--cache-ttl", "1h"]])
 def test_a_batch_reads_all_that_the_rules_of_the_cache_allow(zot: Zot, server: MessagesServer, flags: list[str]):
     """The first request goes alone, and each turn finds all of the turn before; the server counts by the rules."""

@@ -112,6 +112,7 @@ def test_a_batch_without_extensions_to_share_has_no_host(zot, batch):
     assert '"host"' not in (batch.rundir / "batch.log").read_text()
 
 
+@pytest.mark.slow
 def test_share_and_the_settings_name_extensions_and_a_wrong_name_is_refused(zot, batch):
     one, two = (put_teller(zot, name, sessions="private") for name in ("one", "two"))
     zot.home.mkdir()
@@ -127,6 +128,7 @@ def test_share_and_the_settings_name_extensions_and_a_wrong_name_is_refused(zot,
     assert (found.status, batch.finals()) == (0, {"a": 1, "b": 1, "c": 1})
 
 
+@pytest.mark.slow
 def test_a_guard_that_would_allow_on_failure_stays_private_and_is_told(zot, batch):
     batch.tasks({"a": "one", "b": "one"})
     found = batch.run("-e", put_teller(zot, "one", "tool_call"), "-j", "1")
@@ -134,6 +136,7 @@ def test_a_guard_that_would_allow_on_failure_stays_private_and_is_told(zot, batc
     assert (found.status, len(starts(zot, "one")), found.leftovers) == (0, 3, [])
 
 
+@pytest.mark.slow
 def test_a_call_that_kills_the_shared_guard_hurts_its_own_task_only(zot, batch):
     guard = put_teller(zot, "guard", "tool_call", on_failure="deny", restart={"backoff_s": [0.1, 0.2], "max": 50})
     echo = folder(zot.folder, "echo", child_argv("echo.sh"))
@@ -147,6 +150,7 @@ def test_a_call_that_kills_the_shared_guard_hurts_its_own_task_only(zot, batch):
     assert len(starts(zot, "guard")) > 2, "two deaths, and the poisonous run has one of its own"
 
 
+@pytest.mark.slow
 def test_leased_processes_serve_one_run_after_another(zot, batch):
     ids = [f"t{number}" for number in range(12)]
     batch.tasks(dict.fromkeys(ids, "one then one"))
@@ -160,6 +164,7 @@ def test_leased_processes_serve_one_run_after_another(zot, batch):
     assert len({results(batch, task)[0].split()[1] for task in ids}) == len(ids)
 
 
+@pytest.mark.slow
 def test_a_killed_host_fails_the_calls_under_way_and_later_runs_have_the_next_one(zot, batch):
     one = put_teller(zot, "one")
     batch.tasks({"a": "one hold", "b": f"{GO} then one", **{f"t{number}": "one" for number in range(6)}})
@@ -189,6 +194,7 @@ def calls(batch: BatchCommand, task: str) -> list[Any]:
     return [each for each in began(batch, task) if isinstance(each, events.ToolCall)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("victims", [("batch",), ("host", "batch"), ("batch", "host")])
 def test_a_killed_batch_leaves_nothing_and_the_next_start_shares_again(zot, batch, victims):
     one = put_teller(zot, "one")
@@ -207,6 +213,7 @@ def test_a_killed_batch_leaves_nothing_and_the_next_start_shares_again(zot, batc
     assert {results(batch, "b", 2)[0].split()[0], results(batch, "c")[0].split()[0]} == {str(starts(zot, "one")[1])}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_host_too(zot, batch, number):
     batch.tasks({"a": "one hold"})
@@ -220,6 +227,7 @@ def test_a_signal_ends_the_host_too(zot, batch, number):
     assert (found.status, found.leftovers) == (130, [])
 
 
+@pytest.mark.slow
 def test_copies_share_what_does_not_depend_on_the_folder(zot, batch):
     batch.extensions = []
     project = put_teller(zot, "one").rename(zot.cwd / "one")
@@ -238,6 +246,7 @@ def test_copies_share_what_does_not_depend_on_the_folder(zot, batch):
     assert (found.status, len(starts(zot, "books"))) == (0, 4 + 1), found.stderr
 
 
+@pytest.mark.slow
 def test_tasks_that_differ_start_their_own(zot, batch):
     """In another folder, with extensions or with a variable of its own."""
     batch.extensions = []
@@ -261,6 +270,7 @@ def test_tasks_that_differ_start_their_own(zot, batch):
     assert "extension one: KEY differ from those of host" in said
 
 
+@pytest.mark.slow
 def test_a_batch_with_a_named_host_starts_none(zot, batch):
     one = put_teller(zot, "one")
     batch.tasks({"a": "one", "b": GO})
@@ -276,6 +286,7 @@ def test_a_batch_with_a_named_host_starts_none(zot, batch):
     assert (found.status, len(starts(zot, "one"))) == (0, 1), found.stderr
 
 
+@pytest.mark.slow
 def test_the_host_outlives_the_template(zot, batch):
     up = "up=$(awk '/PPid/ {print $2}' /proc/$PPID/status); grep -q template_main /proc/$up/cmdline && kill -KILL $up"
     batch.tasks({"a": f"bash {up} then one", "b": "one", "c": "one"})
@@ -285,6 +296,7 @@ def test_the_host_outlives_the_template(zot, batch):
     assert [attempt.status for attempt in batch.attempts("c")] == [TaskStatus.OK]
 
 
+@pytest.mark.slow
 def test_retry_shares_as_the_first_start_did(zot, batch):
     one = put_teller(zot, "one", sessions="private")
     batch.tasks({"a": {"prompt": "one", "check": "test -e ok"}, "b": {"prompt": "one", "check": "test -e ok"}})

@@ -73,6 +73,7 @@ def test_without_trust_of_a_guard_that_denies_no_task_begins(zot, batch, workspa
     assert ended.steps == 0
 
 
+@pytest.mark.slow
 def test_data_of_a_guard_is_no_change_in_a_copy_either(zot, batch):
     folder = zot.cwd / GUARD
     (folder / "extension.json").write_text(json.dumps({**manifest_in(folder), "data": ["*.log"]}))
@@ -91,6 +92,7 @@ def test_a_guard_that_setup_has_changed_is_refused_and_the_task_fails(zot, batch
     assert f"not trusted (it is not what was trusted in {zot.cwd})" in ended.reason
 
 
+@pytest.mark.slow
 def test_a_link_in_the_copy_leads_to_what_is_trusted_or_not(zot, batch):
     shutil.move(zot.cwd / ".zot/extensions/guard", zot.cwd / "tools")
     (zot.cwd / ".zot/extensions/guard").symlink_to("../../tools")
@@ -102,6 +104,7 @@ def test_a_link_in_the_copy_leads_to_what_is_trusted_or_not(zot, batch):
     assert (ended.status, "never seen" in ended.reason) == (TaskStatus.REQUIRED_EXTENSION, True)
 
 
+@pytest.mark.slow
 def test_trust_that_is_revoked_holds_in_no_later_copy(zot, batch):
     trust(zot)
     batch.tasks({"t": {"prompt": "x", "setup": "exit 1"}})
@@ -119,6 +122,7 @@ def test_a_copy_of_another_name_is_trusted_only_as_the_copy_of_a_batch(zot, batc
     assert outcome(batch, cwd=str(copy)).status is TaskStatus.REQUIRED_EXTENSION
 
 
+@pytest.mark.slow
 def test_a_server_of_the_project_is_trusted_in_the_copy(zot, batch):
     shutil.rmtree(zot.cwd / GUARD)
     shutil.copy(CHILDREN / "mcp" / "reference.sh", zot.cwd / "server.sh")
@@ -131,6 +135,7 @@ def test_a_server_of_the_project_is_trusted_in_the_copy(zot, batch):
     assert f"not trusted (it is not what was trusted in {zot.cwd})" in failed(batch)["one"]
 
 
+@pytest.mark.slow
 def test_a_run_without_its_untrusted_guard_does_not_begin(zot, batch):
     run = zot.replay(Script(zot.cwd).answer("Hi"), "--no-session").check(Status.REQUIRED_EXTENSION)
     assert run.result.reason.startswith("extension guard denies where it fails and is not trusted (never seen)")
@@ -138,6 +143,7 @@ def test_a_run_without_its_untrusted_guard_does_not_begin(zot, batch):
     zot.replay(Script(zot.cwd).answer("Hi"), "--no-session", "--no-ext").check(Status.OK)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "setup",
     [
@@ -154,6 +160,7 @@ def test_a_guard_that_setup_has_removed_or_disarmed_is_missed_and_the_task_fails
     assert "guard" in ended.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("linked", [".zot", ".zot/extensions", GUARD])
 def test_a_guard_to_which_a_link_led_out_of_the_project_is_missed_and_the_task_fails(zot, batch, linked):
     place = zot.cwd / linked
@@ -166,12 +173,14 @@ def test_a_guard_to_which_a_link_led_out_of_the_project_is_missed_and_the_task_f
     assert f"it is in {zot.cwd}, and in this copy " in ended.reason
 
 
+@pytest.mark.slow
 def test_a_second_guard_of_the_same_name_is_missed_in_no_copy(zot, batch):
     shutil.copytree(zot.cwd / GUARD, zot.cwd / ".zot" / "extensions" / "second")
     trust(zot)
     assert outcome(batch, "--workspace", "copy").status is TaskStatus.BLOCKED
 
 
+@pytest.mark.slow
 def test_an_extension_that_a_run_need_not_have_is_told_if_its_copy_lacks_it(zot, batch):
     shutil.rmtree(zot.cwd / GUARD)
     put(zot, "blocker", "turn_start", "no", name="guard")

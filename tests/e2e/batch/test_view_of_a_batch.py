@@ -28,6 +28,7 @@ def terminal(zot: Zot) -> Iterator[Terminal]:
         yield terminal
 
 
+@pytest.mark.slow
 def test_a_person_sees_why_nothing_moves_and_what_has_failed(
     zot: Zot, server: MessagesServer, terminal: Terminal
 ) -> None:

@@ -82,6 +82,7 @@ def test_a_run_that_ends_its_call_has_it_cancelled(host, server, rpc):
         end(running)
 
 
+@pytest.mark.slow
 def test_a_crash_and_the_restart(host, server, rpc):
     server.add(tool_reply([("mcp__ref__progress", {"steps": 9, "seconds": 600})]), text_reply("It has died."))
     with rpc("--host", str(host.pid)) as running:
@@ -102,6 +103,7 @@ def test_a_crash_and_the_restart(host, server, rpc):
     assert "ready again, restart 1" in outcome.stderr
 
 
+@pytest.mark.slow
 def test_a_changed_list_reaches_all_runs(host, server, rpc):
     with ExitStack() as stack:
         one, two = (stack.enter_context(rpc("--host", str(host.pid))) for _ in range(2))

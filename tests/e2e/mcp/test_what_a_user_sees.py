@@ -24,6 +24,7 @@ def servers_file(zot, **servers):
 SHORT = {"timeouts": {"hello": 2.5}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "fields", "words"),
     [

@@ -192,6 +192,7 @@ for frame in frames(): result(frame, "x" * {5 * 1024 * 1024})
     assert len(text_of(got).encode()) == RESULT_BYTES
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("healthy")
 def test_a_storm_of_calls_is_bounded_and_delays_no_other_extension(host: Host):
     host.write("slow", SLOW)

@@ -104,6 +104,7 @@ def test_links_inside_count_once_and_may_go_in_circles(folder: Path):
     assert seen(folder, "skills", "lone") == (ALL, ())
 
 
+@pytest.mark.slow
 def test_a_folder_with_ten_thousand_files_is_read_to_a_bound(folder: Path, monkeypatch: pytest.MonkeyPatch):
     many = folder / "many"
     many.mkdir()

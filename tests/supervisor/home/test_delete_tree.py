@@ -54,6 +54,7 @@ def test_a_user_who_is_not_root_deletes_what_its_modes_close():
     assert (status, left) == (0, "")
 
 
+@pytest.mark.slow
 def test_depth_costs_no_descriptors(folder):
     deep(folder, 1200)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -150,6 +150,7 @@ def test_without_extensions_the_families_are_there_all_the_same(openmetrics: boo
     assert len(families) == len(HOST) + len(EXTENSION) + 2
 
 
+@pytest.mark.slow
 @FORMATS
 def test_many_extensions_come_in_pieces_that_make_one_valid_text(openmetrics: bool):
     stats = sample(1.0, {f"ext-{index}": extension_stats(latency_ms=((1.0, 1),)) for index in range(2 * PIECE + 1)})

@@ -47,6 +47,7 @@ def test_another_user_may_read_it_whatever_the_umask(loop: Loop, tmp_path: Path)
     assert [path.name for path in tmp_path.iterdir()] == ["zot.prom"]
 
 
+@pytest.mark.slow
 def test_many_extensions_do_not_hold_up_the_host(loop: Loop, tmp_path: Path):
     """The text is made in many turns of the loop, and the old file stays until the new one is whole."""
     path = tmp_path / "zot.prom"
@@ -64,6 +65,7 @@ def test_many_extensions_do_not_hold_up_the_host(loop: Loop, tmp_path: Path):
     assert file.cost_s > 0
 
 
+@pytest.mark.slow
 def test_the_last_figures_replace_those_that_are_under_way(loop: Loop, tmp_path: Path):
     path = tmp_path / "zot.prom"
     file = metrics(loop, path)

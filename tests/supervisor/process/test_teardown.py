@@ -134,6 +134,7 @@ def test_grandchildren_of_an_extension_that_died_long_ago_are_ended(host: Host, 
     assert all(map(is_gone, pids))
 
 
+@pytest.mark.slow
 def test_children_that_keep_coming_are_ended(host: Host):
     code = (
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nhello()\nsend(type='ready')\n"

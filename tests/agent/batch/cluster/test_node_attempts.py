@@ -12,6 +12,7 @@ from agent.batch.cluster import node_attempts, node_processes, node_set
 from agent.batch.pool.run_facts import EndReason
 from agent.batch.request import RunState
 from agent.request_checks import UsageError
+from supervisor.process.stop_policy import Patience
 from tests.support.batch_place import tasks, when
 from tests.support.node_place import NodePlace
 from wire.batch import control, records
@@ -31,6 +32,11 @@ def place(tmp_path: Path) -> NodePlace:
 
 def running(batch: Batch, count: int) -> Callable[[], bool]:
     return lambda: sum(run.state is RunState.RUNNING for run in batch.view().runs) >= count
+
+
+def begun(place: NodePlace, *names: str) -> Callable[[], bool]:
+    """Whether the runs that do something only once have begun it: their next attempts do not."""
+    return lambda: all((place.folder / name).exists() for name in names)
 
 
 def change(batch: Batch, request: control.Request, answers: list[control.Reply] | None = None) -> None:
@@ -95,6 +101,22 @@ def test_more_jobs_than_the_nodes_offer_are_shared_out(place: NodePlace) -> None
     assert sorted(found[0]) == ["n1"] * 3 + ["n2"] * 3
 
 
+def test_the_runs_of_a_lost_node_do_not_crowd_the_rest(place: NodePlace) -> None:
+    most: list[int] = []
+
+    def watch(batch: Batch) -> None:
+        def look() -> None:
+            most.append(len([run for run in batch.view().runs if run.node == "n1"]))
+            batch.loop.call_later(0.01, look)
+
+        when(batch, running(batch, 6), lambda: place.carrier.kill_node("n2"))
+        when(batch, lambda: len(place.ends(final=False)) == 3, look)
+        when(batch, lambda: len(most) > 20, lambda: stop(batch))
+
+    place.run(tasks(*["hang"] * 8), jobs=6, do=watch)
+    assert max(most) == 3
+
+
 def test_a_reader_that_is_behind_holds_the_runs(place: NodePlace) -> None:
     end = place.run(tasks("flood 100", "flood 100"))
     assert end.statuses == {"ok": 2}
@@ -117,7 +139,7 @@ def test_the_runs_of_a_lost_node_go_on_elsewhere(place: NodePlace, how: str) -> 
             getattr(place.carrier, how)("n2")
             place.carrier.add_node()
 
-        when(batch, running(batch, 4), lose)
+        when(batch, lambda: sum(run.usage.input == 5 for run in batch.view().runs) == 4, lose)
         when(batch, lambda: len(place.ends()) == 2, lambda: stop(batch))
 
     end = place.run(tasks(*[f"once {place.folder / name} usage 5 hang" for name in "abcd"]), do=disturb)
@@ -169,10 +191,10 @@ def test_a_task_on_three_lost_nodes_counts_as_crashed(place: NodePlace) -> None:
 
 def test_without_a_node_the_batch_waits_for_one(place: NodePlace) -> None:
     def disturb(batch: Batch) -> None:
-        when(batch, running(batch, 1), lambda: place.carrier.kill_node("n1"))
+        when(batch, begun(place, "a"), lambda: place.carrier.kill_node("n1"))
         when(batch, lambda: any("no node is left" in line for line in place.said), place.carrier.add_node)
 
-    end = place.run(tasks(f"once {place.folder / 'once'} hang"), nodes=1, do=disturb)
+    end = place.run(tasks(f"once {place.folder / 'a'} hang"), nodes=1, do=disturb)
     assert end.statuses == {"ok": 1}
     assert any(line.startswith("zot batch: node n2") and "has joined" in line for line in place.said), place.said
 
@@ -210,6 +232,7 @@ def test_a_node_with_a_fault_counts_as_gone(place: NodePlace) -> None:
 
 def test_a_node_that_does_not_kill_counts_as_gone(place: NodePlace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_processes, "KILL_S", 0.3)
+    monkeypatch.setattr(node_processes, "PATIENCE", Patience(ask=0.3, term=0.1))
 
     def disturb(batch: Batch) -> None:
         def stick() -> None:
@@ -313,7 +336,7 @@ def test_a_chosen_number_stays_when_a_node_joins(place: NodePlace) -> None:
 
 def test_a_pause_aborts_runs_and_resume_goes_on(place: NodePlace) -> None:
     def do(batch: Batch) -> None:
-        when(batch, running(batch, 2), lambda: change(batch, control.Pause("1", now=True)))
+        when(batch, begun(place, "a", "b"), lambda: change(batch, control.Pause("1", now=True)))
         aborted = lambda: len(place.ends(final=False)) == 2 and not batch.view().runs  # noqa: E731
         when(batch, aborted, lambda: change(batch, control.Resume("2")))
 
@@ -326,9 +349,9 @@ def test_a_pause_aborts_runs_and_resume_goes_on(place: NodePlace) -> None:
 
 def test_a_running_task_is_requeued(place: NodePlace) -> None:
     def do(batch: Batch) -> None:
-        when(batch, running(batch, 1), lambda: change(batch, control.Requeue("1", "a", now=True)))
+        when(batch, begun(place, "a"), lambda: change(batch, control.Requeue("1", "a", now=True)))
 
-    end = place.run(tasks(f"once {place.folder / 'once'} hang"), do=do)
+    end = place.run(tasks(f"once {place.folder / 'a'} hang"), do=do)
     assert (end.statuses, place.ends()["a"][0].attempt) == ({"ok": 1}, 2)
 
 

@@ -22,6 +22,7 @@ from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
     from agent.batch.batch import Batch
+    from agent.batch.request import NodeView
 
 TELLER = ROOT / "tests/support/teller.py"
 
@@ -29,6 +30,21 @@ TELLER = ROOT / "tests/support/teller.py"
 @pytest.fixture
 def place(tmp_path: Path) -> NodePlace:
     return NodePlace(tmp_path)
+
+
+def test_the_view_of_a_batch_has_its_nodes(place: NodePlace) -> None:
+    seen: list[tuple[NodeView, ...]] = []
+
+    def disturb(batch: Batch) -> None:
+        when(batch, lambda: len(place.ends()) >= 2, lambda: seen.append(batch.view().nodes))
+        when(batch, lambda: len(place.ends()) >= 4, lambda: place.carrier.kill_node("n1"))
+        when(batch, lambda: len(place.ends()) >= 9, lambda: seen.append(batch.view().nodes))
+
+    assert place.run(place.replayed(10), run_program=None, do=disturb).exit_code == 0
+    assert [(node.name, node.trouble) for node in seen[0]] == [("n1", ""), ("n2", "")]
+    assert any(node.runs for node in seen[0])
+    assert all(node.runs <= node.jobs for node in seen[0])
+    assert seen[1][0].trouble == "lost: the node program ended (signal SIGKILL)"
 
 
 def test_replayed_tasks_on_two_nodes(place: NodePlace) -> None:
@@ -55,6 +71,7 @@ def test_a_node_is_killed_and_one_is_added(place: NodePlace) -> None:
     assert all(one.reason.startswith("node n1 was lost: the node program ended (signal SIGKILL)") for one in lost)
 
 
+@pytest.mark.slow
 def test_changes_come_into_the_folder_and_go_with_an_attempt_without_any(place: NodePlace) -> None:
     (task,) = place.replayed(1)
     task = replace(task, setup="echo new > new.txt")  # its request is another one then: the run fails, and has changes
@@ -70,6 +87,20 @@ def test_changes_come_into_the_folder_and_go_with_an_attempt_without_any(place: 
     assert os.listdir(place.rundir / "diffs") == []
 
 
+@pytest.mark.slow
+def test_changes_that_cannot_be_kept_end_the_batch(place: NodePlace) -> None:
+    (task,) = place.replayed(1)
+    (elsewhere := place.folder / "elsewhere").mkdir()
+    place.rundir.mkdir()
+    (place.rundir / "diffs").symlink_to(elsewhere)
+    task = replace(task, setup="echo new > new.txt")
+    end = place.run([task], run_program=None, workspace="copy", nodes=1)
+    assert (end.reason, end.exit_code, end.statuses) == ("failed", 1, {"not_run": 1})
+    assert any("is a link" in line and "the changes of task 't0' cannot be kept" in line for line in place.said)
+    assert os.listdir(elsewhere) == []
+
+
+@pytest.mark.slow
 def test_worktrees_are_made_on_the_nodes(place: NodePlace) -> None:
     (task,) = place.replayed(1)
     assert task.cwd is not None

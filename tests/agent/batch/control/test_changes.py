@@ -171,6 +171,7 @@ PROGRAM = Path(__file__).resolve().parents[3] / "support" / "batch_program.py"
 ROOT = Path(__file__).resolve().parents[4]
 
 
+@pytest.mark.slow
 def test_a_batch_that_is_killed_after_a_change_goes_on_and_counts_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

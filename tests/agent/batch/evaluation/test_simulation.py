@@ -48,6 +48,7 @@ def test_pass_at_k_of_known_tasks_is_unbiased(batches, tasks, monkeypatch):
     check_mean([one.score().value for one in found], fmean(rates))
 
 
+@pytest.mark.slow
 @few_and_many
 def test_the_interval_covers_the_true_value_as_often_as_it_says(batches, tasks):
     random = Random(2)
@@ -56,6 +57,7 @@ def test_the_interval_covers_the_true_value_as_often_as_it_says(batches, tasks):
         check_coverage([one.pass_at(k) for one in found], true_pass_at(RATES, k))
 
 
+@pytest.mark.slow
 @few_and_many
 def test_so_does_that_of_the_paired_difference(batches, tasks):
     random = Random(3)

@@ -115,6 +115,7 @@ def test_before_the_first_result(killed: Killed) -> None:
     killed.go_on()
 
 
+@pytest.mark.slow
 def test_in_the_middle_of_the_results(killed: Killed) -> None:
     def half() -> bool:
         return len(killed.lines(Finished)) >= COUNT // 2

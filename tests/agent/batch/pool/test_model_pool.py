@@ -286,6 +286,7 @@ def test_requests_are_sent_in_their_order_and_a_refused_one_keeps_its_place(batc
     assert order == ["b", "c"]
 
 
+@pytest.mark.slow
 def test_real_workers_wait_for_the_limits_of_a_server(batch, loop):
     params = {"messages": [{"role": "user", "content": "x"}], "model": "m"}
     account = Account(time.monotonic(), requests=120, input_tokens=1_000_000)

@@ -142,6 +142,7 @@ def test_nothing_is_started_by_what_a_run_has_written_into_its_copy(zot: Zot) ->
     assert not (zot.folder / "rundir/ran").exists()
 
 
+@pytest.mark.slow
 def test_a_run_is_a_host_that_its_batch_keeps(zot: Zot) -> None:
     """`zot ps` shows it with its task. It has no record and no reaper: those of the batch cover it, by its token."""
     script = Script(zot.cwd).call(("bash", {"command": "sleep 1000"}), results=[ok("")]).answer("never")

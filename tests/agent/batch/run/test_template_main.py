@@ -118,6 +118,7 @@ def test_a_fork_runs_a_task_and_imports_nothing(zot: Zot, forks: Forks) -> None:
     assert forks.stderr.splitlines()[-1] == b"imported: []"
 
 
+@pytest.mark.slow
 def test_a_fork_attaches_to_a_host_and_imports_nothing(zot: Zot, forks: Forks) -> None:
     script = Script(zot.cwd, extra={NAME: NAME}).call((NAME, {}), results=[ok("a")]).answer("done")
     cassette = script.write(zot.folder / "c.jsonl")
@@ -129,6 +130,7 @@ def test_a_fork_attaches_to_a_host_and_imports_nothing(zot: Zot, forks: Forks) -
     assert forks.stderr.splitlines() == [b"imported: []"]
 
 
+@pytest.mark.slow
 def test_forks_do_not_share_what_they_do(zot: Zot, forks: Forks) -> None:
     for number in (1, 2):
         script = Script(zot.cwd).answer(f"done {number}").write(zot.folder / f"{number}.jsonl")
@@ -136,6 +138,7 @@ def test_forks_do_not_share_what_they_do(zot: Zot, forks: Forks) -> None:
         assert (ended.status, records[-2].text) == (TaskStatus.OK, f"done {number}")
 
 
+@pytest.mark.slow
 def test_a_fork_whose_task_cannot_begin_imports_nothing_either(forks: Forks) -> None:
     task = Task(id="a", prompt="go", output_schema={"type": 7}, provider="anthropic", base_url="http://localhost:1")
     _, ended = forks.run(task)
@@ -143,6 +146,7 @@ def test_a_fork_whose_task_cannot_begin_imports_nothing_either(forks: Forks) -> 
     assert forks.stderr.splitlines()[-1] == b"imported: []"
 
 
+@pytest.mark.slow
 def test_a_fork_is_a_model_worker(forks: Forks, server: MessagesServer) -> None:
     server.add(text_reply("hello"))
     worker = forks.fork("model_worker", stdin=True)

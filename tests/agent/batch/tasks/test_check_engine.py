@@ -150,7 +150,7 @@ def test_without_a_credential_here_tasks_go_to_nodes_that_have_one(tmp_path, mon
 
 def test_the_guide_has_the_sentences_that_are_said(tmp_path):
     guide = (Path(__file__).parents[4] / "docs" / "clusters.md").read_text()
-    refused = guide.partition("## What is refused")[2].partition("| a cluster that does not answer")[0]
+    refused = guide.partition("## What is refused")[2].partition("| no Ray here")[0]
     sentences = re.findall(r"^\| .* \| `(--.*?)`.* \|$", refused, re.MULTILINE)
     faults = [
         fault(tmp_path, engine="local", address="auto"),

@@ -236,6 +236,7 @@ def test_another_worktree_of_that_name_is_left(repository, base, rundir, tmp_pat
 # --- many, and killed ones -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_many_at_once(repository, base, rundir):
     with unchanged(repository):
         with ThreadPoolExecutor(16) as pool:

@@ -187,6 +187,7 @@ def test_stray_prints_do_not_reach_the_host_and_the_worker_ends_with_its_input()
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [("-P",), ()])
 def test_modules_of_the_same_names_in_the_project_are_not_imported(tmp_path, flags: tuple[str, ...]) -> None:
     for name in ("agent", "failure", "reply"):
@@ -199,6 +200,7 @@ def test_modules_of_the_same_names_in_the_project_are_not_imported(tmp_path, fla
         assert worker.process.wait(PATIENCE_S) == 0, "an idle one ends at the end of its input"
 
 
+@pytest.mark.slow
 def test_a_model_that_retires_soon_prints_no_warning_and_sigterm_ends_the_worker() -> None:
     with (
         MessagesServer(text_reply("ok")) as server,

@@ -156,6 +156,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", CALLS)
 def test_a_name_that_is_exchanged_in_the_middle_of_a_call_leads_nowhere(root: Path, tool: str) -> None:
     """A process exchanges a folder and a link all the time, and a file and a link."""

@@ -172,6 +172,7 @@ def test_behind_a_link_the_folder_above_is_that_of_where_it_leads(project, store
     assert judged(store, project).standing is TrustState.CHANGED
 
 
+@pytest.mark.slow
 def test_many_ways_to_write_one_folder_take_no_time(project, store):
     """The product of words, folders and files would be looked up before each start, trusted or not."""
     words = ["." + "/" * number for number in range(1200)]

@@ -273,6 +273,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.slow
 def test_a_long_body_that_is_none_is_read_in_many_passes_and_what_follows_it_too(host):
     host.write("false", FALSE_BODY, prelude=False, dialect="copilot")
     host.launch()

@@ -7,6 +7,8 @@ import os
 import signal
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from tests.support.host import AT_ONCE, SOON
@@ -50,6 +52,7 @@ def test_an_idle_process_is_stopped_and_counts_as_no_exit(place: LazyPlace):
         assert host.said_of("one") == []
 
 
+@pytest.mark.slow
 def test_no_call_is_lost_between_sleep_and_need(place: LazyPlace):
     """Calls come at the times at which the process is being stopped."""
     place.write("one", EVERYTHING, idle_stop_s=0.01)

@@ -176,9 +176,9 @@ def test_a_slow_driver_holds_the_runs_and_the_memory_of_the_node_stays_small(dri
     looks: list[int] = []
 
     def is_stuck() -> bool:
-        """The node has read 4 MiB, and reads no more."""
+        """The node has read 4 MiB, and reads no more but for its looks at the memory, once a second."""
         looks.append(program.io_counters().read_chars)
-        return looks[-1] > looks[0] + 4_000_000 and looks[-1] == looks[max(0, len(looks) - 200)]
+        return looks[-1] > looks[0] + 4_000_000 and looks[-1] == looks[max(0, len(looks) - 80)]
 
     wait_until(is_stuck)
     driver.carrier.hold(driver.node, held=False)
