@@ -26,6 +26,7 @@ while data := os.read(0, 65536):
         sys.exit(7)
     elif data.startswith(b"!stay"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.write(1, b"deaf\n")
         while True:
             time.sleep(3600)
     rest = memoryview(data)

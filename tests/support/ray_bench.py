@@ -85,9 +85,9 @@ class Bench:
         assert not stop_all(self.loop, self.carrier.stoppables(), patience=LEAVING)
 
 
-def connect(loop: Loop, cluster: RayCluster, **options: str) -> Bench:
+def connect(loop: Loop, cluster: RayCluster, *, more_env: dict[str, str] | None = None, **options: str) -> Bench:
     told = Told()
     settings = {"address": cluster.address, "program": ECHO, "version": VERSION} | options
-    carrier = RayCarrier(loop, told, env=cluster.env, **settings)
+    carrier = RayCarrier(loop, told, env=cluster.env | (more_env or {}), **settings)
     carrier.start()
     return Bench(loop, carrier, told)

@@ -1,7 +1,7 @@
 """The actor on each machine: starts the node program there on pipes, and carries bytes between it and the driver.
 
 Ray sends this module by value, so it imports only the standard library: the machine may lack zot. Each method is called
-only after the call before it has returned, apart from `receive`, whose calls have a thread of their own.
+only after the call before it has returned, apart from `receive`, `ended` and `beat`, whose calls have other threads.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import IO
 
@@ -24,6 +25,10 @@ LARGE_PIPE = 1024 * 1024
 F_SETPIPE_SZ = 1031
 KEPT = 4096
 """Bytes of standard error that are kept."""
+HEARD_S = 60.0
+"""Seconds without a word of the driver after which the program is ended: Ray may notice much later, or never."""
+LEAVES_S = 10.0
+"""Seconds for the program to end after SIGTERM."""
 ENDS_S = 2.0
 """Seconds for the exit of a node program that has closed its standard output."""
 PROGRAM = ("agent", "batch", "cluster", "node", "node_main.py")
@@ -36,6 +41,7 @@ class NodeActor:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._archive = -1
+        self._heard = time.monotonic()
         self._last = bytearray()
 
     def look(self) -> dict[str, str]:
@@ -73,10 +79,17 @@ class NodeActor:
                 os.close(one)
         _widen(self._process.stdin, self._process.stdout)
         threading.Thread(target=self._read_errors, daemon=True).start()
+        self.beat()
+        threading.Thread(target=self._listen, daemon=True).start()
         return ""
+
+    def beat(self) -> None:
+        """The driver is there."""
+        self._heard = time.monotonic()
 
     def upload(self, data: bytes) -> None:
         """The next bytes of the archive, as `send`; none at its end."""
+        self.beat()
         if data:
             _write(self._archive, data)
         else:
@@ -108,14 +121,33 @@ class NodeActor:
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             code = self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
         return code, bytes(self._last).decode("utf-8", "replace")
 
     def _read_errors(self) -> None:
         assert self._process is not None
         assert self._process.stderr is not None
-        while data := os.read(self._process.stderr.fileno(), PIECE):
-            self._last += data
-            del self._last[:-KEPT]
+        with self._process.stderr as errors:
+            while data := os.read(errors.fileno(), PIECE):
+                self._last += data
+                del self._last[:-KEPT]
+
+    def _listen(self) -> None:
+        """Ends the program if nothing is heard of the driver."""
+        assert self._process is not None
+        while (left := self._heard + HEARD_S - time.monotonic()) > 0:
+            try:
+                self._process.wait(left)
+            except subprocess.TimeoutExpired:
+                continue
+            return
+        self._last += b"nothing was heard of the driver for %d s\n" % HEARD_S
+        self._process.terminate()
+        try:
+            self._process.wait(LEAVES_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
 
 
 def _write(fd: int, data: bytes) -> None:

@@ -22,6 +22,7 @@ from agent.batch.cluster.ray.envelope import (
     NodeUp,
     from_ray_reader,
 )  # fmt: skip
+from agent.batch.cluster.ray.reasons import explain_end
 from supervisor.discovery.environment import HOST_SECRETS
 from supervisor.process.child import Child, ExitStatus, SpawnError
 from supervisor.process.exit_cause import StderrTail
@@ -164,8 +165,7 @@ class RayCarrier:
             self._fail(frame.reason)
 
     def _on_exit(self, status: ExitStatus) -> None:
-        last = self._last_words.last_line()
-        self._fail(f"the process for Ray has ended ({status}){': ' if last else ''}{last}")
+        self._fail(explain_end(status, self._last_words.last_line()))
 
     def _fail(self, reason: str) -> None:
         if not self._is_over:

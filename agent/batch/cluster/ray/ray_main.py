@@ -55,6 +55,8 @@ TRY_S = 10.0
 """Seconds for a connection to the address."""
 POLL_S = 1.0
 """Seconds between two looks at the machines of the cluster."""
+BEAT_S = 10.0
+"""Seconds between two words to each actor that the driver is there."""
 
 
 class Driver:
@@ -163,6 +165,14 @@ class Node:
             except Exception:  # noqa: S110  (it is gone already, or the cluster is)
                 pass
 
+    def beat(self) -> None:
+        """Tells the actor that the driver is there. Without it, it ends the node program."""
+        if self.settled.is_set() and not self.over.is_set():
+            try:
+                self._actor.beat.remote()
+            except Exception:  # noqa: S110  (its loss is told by the calls that wait)
+                pass
+
     # --- its threads ------------------------------------------------------------------------------------------
 
     def _serve(self) -> None:
@@ -194,7 +204,11 @@ class Node:
         connect, uploads = self._connect, self._archive >= 0
         affinity = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(self.id, soft=False)
         remote = self._ray.remote(
-            num_cpus=0, max_restarts=0, max_task_retries=0, concurrency_groups={"out": 1}, scheduling_strategy=affinity
+            num_cpus=0,
+            max_restarts=0,
+            max_task_retries=0,
+            concurrency_groups={"out": 1, "beat": 1},
+            scheduling_strategy=affinity,
         )
         try:
             self._actor = remote(node_actor.NodeActor).remote()
@@ -302,8 +316,8 @@ class Cluster:
             import_module("ray.util.scheduling_strategies")
             ray.init(asked.address, log_to_driver=False, logging_level="error", namespace="zot")
             ray.cloudpickle.register_pickle_by_value(node_actor)
-            for method in (node_actor.NodeActor.receive, node_actor.NodeActor.ended):
-                ray.method(concurrency_group="out")(method)
+            for method, group in (("receive", "out"), ("ended", "out"), ("beat", "beat")):
+                ray.method(concurrency_group=group)(getattr(node_actor.NodeActor, method))
         except UploadError as error:
             self._driver.fail(str(error))
         except BaseException as error:
@@ -339,6 +353,13 @@ class Cluster:
                 is_first = False
             time.sleep(POLL_S)
 
+    def beat(self) -> None:
+        """In a thread of its own, for good: a look at the machines may take long."""
+        while True:
+            for node in list(self._nodes.values()):
+                node.beat()
+            time.sleep(BEAT_S)
+
     def _leave(self) -> None:
         """Ends all nodes, says farewell to Ray, and ends the process, whatever hangs."""
         self._is_leaving = True
@@ -360,6 +381,7 @@ def main() -> None:
     cluster = Cluster(Driver())
     threading.Thread(target=cluster.read_driver, daemon=True).start()
     cluster.connect()
+    threading.Thread(target=cluster.beat, daemon=True).start()
     cluster.watch()
 
 

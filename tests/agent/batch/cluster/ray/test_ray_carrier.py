@@ -195,12 +195,19 @@ def test_another_version_of_zot_is_named(loop, cluster):
 
 
 def test_a_wrong_token_is_named(loop, cluster):
-    cluster_env, cluster.env = cluster.env, cluster.env | {"RAY_AUTH_TOKEN": "0" * 32}
-    try:
-        bench = connect(loop, cluster)
-    finally:
-        cluster.env = cluster_env
+    bench = connect(loop, cluster, more_env={"RAY_AUTH_TOKEN": "0" * 32})
     assert bench.until_failed() == (
         "the Ray cluster does not accept the token: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN as there"
     )
+    bench.stop()
+
+
+def test_a_killed_head_fails_the_carrier(loop, cluster):
+    """The last one: no cluster is left. Without the variable Ray tries for 60 s."""
+    bench = connect(loop, cluster, more_env={"RAY_gcs_rpc_server_reconnect_timeout_s": "3"})
+    bench.until(lambda: bench.told.is_up)
+    node = next(iter(bench.told.up))
+    os.kill(cluster.gcs, signal.SIGKILL)
+    assert bench.ask(node, "still here\n") == "still here"
+    assert bench.until_failed().startswith("the head of the Ray cluster is gone, or does not answer: ")
     bench.stop()

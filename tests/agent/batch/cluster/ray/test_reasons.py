@@ -6,7 +6,7 @@ import platform
 
 import pytest
 
-from agent.batch.cluster.ray.reasons import SHOWN, explain_failure, explain_loss, version_fault
+from agent.batch.cluster.ray.reasons import SHOWN, explain_end, explain_failure, explain_loss, version_fault
 
 HERE = {"host": "h", "python": platform.python_version(), "zot": "1.0"}
 
@@ -41,6 +41,21 @@ def test_a_loss_is_told_in_plain_words(kind, text, said):
     told = explain_loss(error_of_ray(kind, text), "h")
     assert told.startswith(said)
     assert told.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        ("", "the process for Ray has ended (signal SIGKILL)"),
+        ("oh no", "the process for Ray has ended (signal SIGKILL): oh no"),
+        (
+            "[x E 1 2] rpc_client.h:204: Failed to connect to GCS within 60 seconds. G…",
+            "the head of the Ray cluster is",
+        ),
+    ],
+)
+def test_the_end_of_the_process_for_ray_is_told_in_plain_words(last, said):
+    assert explain_end("signal SIGKILL", last).startswith(said)
 
 
 @pytest.mark.parametrize(
