@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
+from tests.support.lives import is_gone
 from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -125,7 +126,10 @@ class RayCluster:
         assert self._process is not None
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        family = psutil.Process(self._process.pid).children(recursive=True)
         self._process.stdin.close()
+        if self.gcs and is_gone(self.gcs):
+            self._process.kill()  # it would wait for the head
         try:
             self._process.wait(SHUTDOWN_S)
         except subprocess.TimeoutExpired:
@@ -134,7 +138,7 @@ class RayCluster:
         self._process.stdout.close()
         self._errors.close()
         until = time.monotonic() + PATIENCE_S
-        while left := self.processes():
+        while left := {*self.processes(), *(process for process in family if process.is_running())}:
             for process in left:
                 try:
                     process.kill()
