@@ -26,22 +26,20 @@
 #SBATCH --requeue
 #SBATCH --open-mode=append
 #SBATCH --output=zot-%A_%a.log
-set -u
 tasks=${1:?usage: sbatch --array=1-N slurm-array.sh TASKS RUNS [FLAGS of zot batch]}
 runs=${2:?usage: sbatch --array=1-N slurm-array.sh TASKS RUNS [FLAGS of zot batch]}
 shift 2
-part=$SLURM_ARRAY_TASK_ID
+part=${SLURM_ARRAY_TASK_ID:?this script is for sbatch --array}
 parts=${PARTS:-$SLURM_ARRAY_TASK_COUNT}
 rundir=$runs/part-$part-of-$parts
 
-zot batch "$tasks" -o "$rundir" --shard "$part/$parts" --deadline 3h30m "$@" </dev/null &
-batch=$!
 is_near_limit='' has_signal=''
-trap 'has_signal=1 is_near_limit=1; kill -TERM "$batch"' USR1
+trap 'has_signal=1 is_near_limit=1; [ -z "$!" ] || kill -TERM "$!"' USR1
 trap 'has_signal=1' TERM  # scancel or preemption: Slurm sends it to the batch as well, and a second one would kill runs
+zot batch "$tasks" -o "$rundir" --shard "$part/$parts" --deadline 3h30m "$@" </dev/null &
 while :; do
     has_signal=''
-    wait "$batch"
+    wait "$!"
     status=$?
     [ "$has_signal" ] || break  # a signal ends `wait`, not the batch
 done

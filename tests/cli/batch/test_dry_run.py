@@ -51,6 +51,7 @@ def test_a_new_batch_with_an_extension(zot):
     assert not touched.exists(), "neither setup nor check is run"
 
 
+@pytest.mark.slow
 def test_a_batch_that_would_go_on(zot):
     loop = Loop()
     tasks = made("one", "two", "three")
@@ -67,6 +68,7 @@ def test_a_batch_that_would_go_on(zot):
     assert content(folder) == before
 
 
+@pytest.mark.slow
 def test_repetitions(zot):
     write(zot, {"id": "a", "prompt": "go"})
     found = dry(zot, *SERVER, "--no-ext", "--repeat", "2", "--json")
@@ -85,6 +87,7 @@ def test_faults_are_those_of_a_start(zot):
     assert (found.status, "--redo" in found.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_cassette_is_not_played(zot):
     cassette = zot.folder / "cassette.jsonl"
     Script(zot.cwd, "go").call(("bash", {"command": "touch played"})).write(cassette)

@@ -77,6 +77,7 @@ print(json.dumps(found))
 """Adds a row for `--frobs`, makes the generated modules anew, and prints what each reader and writer makes of it."""
 
 
+@pytest.mark.slow
 def test_a_row_is_all_that_a_new_flag_needs():
     done = subprocess.run([sys.executable, "-c", WITH_A_ROW], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

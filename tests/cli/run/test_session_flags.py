@@ -123,6 +123,7 @@ def test_a_copy_goes_on_and_the_session_stays_as_it_is_also_while_it_is_in_use(z
     assert len(os.listdir(copy.parent)) == 2
 
 
+@pytest.mark.slow
 def test_a_session_that_cannot_be_written_can_be_copied(zot, ask):
     path = kept(zot)
     path.chmod(0o400)
@@ -210,6 +211,7 @@ def on_terminal(zot, server, answers):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), seen.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "login_tty"), reason="os.login_tty is new in Python 3.11")
 def test_on_a_terminal_a_session_is_chosen(zot, server):
     kept(zot, "old\x1b[31m words", mtime=1000)

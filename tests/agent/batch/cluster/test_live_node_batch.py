@@ -76,5 +76,8 @@ def test_a_node_is_lost_in_mid_reply_and_its_spend_counts_once(place: NodePlace,
     assert lost
     assert all("was lost: the node program ended (signal SIGKILL)" in one.reason for one in lost)
     assert all(one.exit_status is None for one in lost)
-    assert sum(one.lost.requests for one in lost if one.lost is not None) == len(server.requests) - 4
+    counted = [one.lost.requests for one in lost if one.lost is not None]
+    # A request counts once a node may send it: whether the lost one has sent it, nobody knows.
+    assert len(server.requests) - 4 <= sum(counted) <= len(lost)
+    assert set(counted) == {1}
     assert end.reserved_usd == pytest.approx(sum(one.reserved_usd for one in lost))
