@@ -1,4 +1,4 @@
-"""What an actor does on its machine, without Ray."""
+"""The actor on a machine, without Ray."""
 
 from __future__ import annotations
 
