@@ -86,6 +86,7 @@ class NodeActor:
     def beat(self) -> None:
         """The driver is there."""
         self._heard = time.monotonic()
+        self._has_ended = threading.Event()
 
     def upload(self, data: bytes) -> None:
         """The next bytes of the archive, as `send`; none at its end."""
@@ -116,6 +117,7 @@ class NodeActor:
         """The exit status of a program whose output has ended (one that does not exit is killed), and the last bytes of
         its standard error."""
         assert self._process is not None
+        self._has_ended.set()
         try:
             code = self._process.wait(ENDS_S)
         except subprocess.TimeoutExpired:
@@ -137,11 +139,8 @@ class NodeActor:
         """Ends the program if nothing is heard of the driver."""
         assert self._process is not None
         while (left := self._heard + HEARD_S - time.monotonic()) > 0:
-            try:
-                self._process.wait(left)
-            except subprocess.TimeoutExpired:
-                continue
-            return
+            if self._has_ended.wait(left):
+                return
         self._last += b"nothing was heard of the driver for %d s\n" % HEARD_S
         self._process.terminate()
         try:
