@@ -45,8 +45,10 @@ class RefusalError(Exception):
 class Node:
     """`run` it once. `fault` says afterwards why it has ended before its input did; empty if it has not."""
 
-    def __init__(self, loop: Loop, frames_in: int, frames_out: int, version: str) -> None:
+    def __init__(self, loop: Loop, frames_in: int, frames_out: int, version: str, *, refusal: str = "") -> None:
+        """`refusal` is why the node cannot run anything; empty if it can."""
         self.fault = ""
+        self._refusal = refusal
         self._loop = loop
         self._version = version
         self._reader = node_frames.to_node_reader()
@@ -118,7 +120,7 @@ class Node:
 
     def _prepare(self, set_up: node_frames.SetUp) -> NodeRuns:
         """Raises `RefusalError`."""
-        if reason := version_reason(set_up.version, self._version):
+        if reason := version_reason(set_up.version, self._version) or self._refusal:
             raise RefusalError(reason)
         places = self._make_places(set_up)
         try:
