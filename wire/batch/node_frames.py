@@ -11,9 +11,10 @@ when the driver has said `grant`.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Generic, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from wire.batch.task import Task  # noqa: TC001  (msgspec reads the annotations)
 from wire.lenient_json import UNREADABLE
@@ -29,6 +30,10 @@ PIECE = 1024 * 1024
 SHOWN = 300
 """Characters of a fault."""
 _LENGTH = struct.Struct(">I")
+Jobs = Annotated[int, Meta(ge=0, le=10**6)]
+Bytes = Annotated[int, Meta(ge=0, le=2**50)]
+Seconds = Annotated[float, Meta(ge=0, le=10**9)]
+Code = Annotated[int, Meta(ge=-128, le=255)]
 _F = TypeVar("_F")
 
 
@@ -145,9 +150,9 @@ ToNode = SetUp | Start | Send | Read | Kill | Grant | Withdraw
 class Ready(Frame, frozen=True, kw_only=True, tag="ready"):
     """The node can run tasks. It may be said once."""
 
-    jobs: int
+    jobs: Jobs
     """Runs at the same time for which it has cores and memory."""
-    most_jobs: int
+    most_jobs: Jobs
     """Runs at the same time for which it has open files."""
     host: str
     """The name of the machine."""
@@ -218,9 +223,9 @@ class Exited(Frame, frozen=True, kw_only=True, tag="exited"):
     """The process of a run has ended, and no other process of it is left. The last frame of the run."""
 
     run: str
-    code: int
-    cpu_s: float
-    rss_peak: int
+    code: Code
+    cpu_s: Seconds
+    rss_peak: Bytes
 
 
 class NotStarted(Frame, frozen=True, kw_only=True, tag="not_started"):
@@ -234,8 +239,8 @@ class NotStarted(Frame, frozen=True, kw_only=True, tag="not_started"):
 class Memory(Frame, frozen=True, kw_only=True, tag="memory"):
     """Bytes, at the last look."""
 
-    runs: dict[str, int]
-    shared: int
+    runs: dict[str, Bytes]
+    shared: Bytes
     """Of the template, the model workers and the host."""
 
 
