@@ -102,7 +102,7 @@ class Error(msgspec.Struct, tag="error"):
     kind: str
     message: str
     status: int | None = None
-    retry_after_s: float | None = None
+    retry_after_s: Seconds | None = None
     fault: str | None = None
     content: Content = []
     usage: Counts | None = None

@@ -4,8 +4,10 @@ whole."""
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from agent.batch.journal.errors import FolderError
 from agent.batch.journal.rundir_files import IN_DIFFS, open_rundir_file
 from supervisor.home.safe_files import sync, sync_folder, write_all
 from wire.batch.node_frames import FrameError
@@ -45,7 +47,8 @@ class ArrivingFiles:
         self._runs[run] = _Arriving(self._folder.diff(task))
 
     def take(self, frame: File) -> None:
-        """Writes a piece. Raises `FrameError` for one that is not of the run's file, `FolderError`, `OSError`."""
+        """Writes a piece. Raises `FrameError` for one that is not of the run's file, `FolderError`, `OSError`; after
+        the last two the pieces that follow are dropped."""
         arriving = self._runs.get(frame.run)
         if arriving is None:
             return
@@ -53,6 +56,14 @@ class ArrivingFiles:
             raise FrameError(f"a file {frame.name!r}, which is not the run's")
         if frame.is_first != (arriving.fd < 0):
             raise FrameError(f"a piece of {frame.name} out of its place")
+        try:
+            self._write(arriving, frame)
+        except (FolderError, OSError):
+            self.end(frame.run)
+            raise
+
+    @staticmethod
+    def _write(arriving: _Arriving, frame: File) -> None:
         if frame.is_first:
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
             arriving.fd = open_rundir_file(arriving.part, flags, depth=IN_DIFFS)
@@ -68,4 +79,5 @@ class ArrivingFiles:
         arriving = self._runs.pop(run, None)
         if arriving is not None and arriving.fd >= 0:
             arriving.close()
-            arriving.part.unlink(missing_ok=True)
+            with suppress(OSError):  # a folder that takes nothing any longer keeps it
+                arriving.part.unlink()

@@ -10,9 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.batch.cluster.arriving_files import ArrivingFiles
-from agent.batch.cluster.extension_facts import extension_facts
+from agent.batch.cluster.extension_facts import folder_extensions
 from agent.batch.cluster.grants import GrantSet
-from agent.batch.cluster.node_set import NodeSet
+from agent.batch.cluster.node_set import SHOWN, NodeSet
 from agent.batch.cluster.nodes import NodeState, is_decided, opening_fault
 from agent.batch.cluster.remote_child import RemoteChild
 from agent.batch.cluster.set_up import set_up
@@ -25,6 +25,8 @@ from supervisor.process.child import SpawnError
 from supervisor.process.stop_policy import Patience
 from wire.batch import node_frames as frames
 from wire.batch.host_lines import Serving, decode_from_host
+from wire.lenient_json import UNREADABLE
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -119,7 +121,7 @@ class NodeProcesses(Processes):
             return
         batch, run = self._folder.read_batch(), self._request.run
         try:
-            extensions = extension_facts(run, run.home or zot_home())
+            extensions = folder_extensions(run, self._tasks, run.home or zot_home())
         except (ConfigError, OSError) as error:
             raise ProcessesError(str(error)) from None
         self._nodes.set_up = set_up(
@@ -229,13 +231,16 @@ class NodeProcesses(Processes):
     # --- from the nodes ---------------------------------------------------------------------------------------
 
     def node_joined(self, node: Node, ready: frames.Ready) -> None:
-        if self._is_open:
-            self._say(f"node {node.shown} has joined")
         if ready.serving is not None and not self._has_told_shared:
             self._has_told_shared = True
-            serving = decode_from_host(ready.serving)
+            try:
+                serving = decode_from_host(ready.serving)
+            except UNREADABLE as error:
+                raise frames.FrameError(f"a line of its host that cannot be read: {error}") from None
             if isinstance(serving, Serving):
                 self._on_shared(serving)
+        if self._is_open:
+            self._say(f"node {node.shown} has joined")
         self.owner.nodes_changed()
 
     def node_refused(self, node: Node) -> None:
@@ -259,7 +264,7 @@ class NodeProcesses(Processes):
     def node_sent(self, node: Node, frame: frames.FromNode) -> None:
         """Raises `FrameError`."""
         if isinstance(frame, frames.Notice):
-            (self._advise if frame.is_advice else self._say)(f"node {node.name}: {frame.text}")
+            (self._advise if frame.is_advice else self._say)(f"node {node.name}: {one_line(frame.text, SHOWN)}")
         elif isinstance(frame, frames.Memory):
             node.shared_memory = frame.shared
             for run, used in frame.runs.items():

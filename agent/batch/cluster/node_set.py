@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from agent.batch.cluster.nodes import NodeState, NodeTable
 from wire.batch.node_frames import FrameError, Ready, Refused, encode, from_node_reader
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from agent.batch.cluster.carrier import Carrier
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 SET_UP_S = 120.0
 """Seconds from the start of a node's program until it has said whether it can run the tasks."""
+REASONS = 20
+"""Maximum of reasons of one node that are kept: a node without its folders has one for each."""
+SHOWN = 2000
+"""Maximum of one reason in characters."""
 
 
 class NodesListener(Protocol):
@@ -121,11 +126,16 @@ class NodeSet:
             self.carrier.close_node(name)
 
     def _refuse(self, name: str, *reasons: str) -> bool:
-        if (node := self.table.move(name, NodeState.REFUSED, *reasons)) is None:
+        kept = [one_line(reason, SHOWN) for reason in reasons[:REASONS]]
+        if len(reasons) > REASONS:
+            kept.append(f"and {len(reasons) - REASONS} more")
+        if (node := self.table.move(name, NodeState.REFUSED, *kept)) is None:
             return False
+        self._readers.pop(name, None)
         self._listener.node_refused(node)
         return True
 
     def _lose(self, name: str, reason: str) -> None:
-        if (node := self.table.move(name, NodeState.GONE, reason)) is not None:
+        if (node := self.table.move(name, NodeState.GONE, one_line(reason, SHOWN))) is not None:
+            self._readers.pop(name, None)  # it may have half a frame
             self._listener.node_lost(node)

@@ -347,8 +347,8 @@ class RunProcess:
         if self._link is not None:
             self._link.drain()
         self._patience.end()
-        if self.said is not None and self._end_reason is None and exit_status.code >= 0:
-            self._finish()
+        if self._node or (self.said is not None and self._end_reason is None and exit_status.code >= 0):
+            self._finish()  # a node has ended the processes itself, or is gone
             return
         self.life = RunLife.SWEEPING
         leaders = frozenset() if self._leader is None else frozenset({self._leader})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
+from agent.batch.cluster.extension_facts import trusted_content
 from agent.batch.cluster.node.frame_output import FrameOutput
 from agent.batch.cluster.node.node_runs import NodeRuns
 from agent.batch.cluster.node.places import Places
@@ -128,10 +129,10 @@ class Node:
             raise RefusalError(f"the flags of the batch cannot be read: {error}") from None
         home = run.home or zot_home()
         reasons, order = reasons_against(set_up, places, run, home), None
+        batch = BatchRequest(folder=Path(places.standin), run=run, share=set_up.share)
         try:
-            order = host_order(
-                BatchRequest(folder=Path(places.standin), run=run, share=set_up.share), home, self._version
-            )
+            if run.cwd is None or os.path.isdir(run.cwd):  # no task needs the folder if it is missing
+                order = host_order(batch, home, self._version)
         except (UsageError, OSError) as error:
             reasons.append(str(error))
         if reasons:
@@ -156,4 +157,7 @@ class Node:
             raise RefusalError(
                 f"the folder {error.object!r} is not valid UTF-8: start the node in another one"
             ) from None
-        return Places(upload=set_up.upload, copy=copy, standin=standin)
+        return Places(
+            upload=set_up.upload, copy=copy, standin=standin, cwd=set_up.cwd, links=set_up.links,
+            trusted_content=trusted_content(set_up.extensions),
+        )  # fmt: skip

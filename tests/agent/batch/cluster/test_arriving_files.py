@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.batch.cluster import arriving_files
 from agent.batch.cluster.arriving_files import ArrivingFiles
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import RunFolder
@@ -40,6 +42,24 @@ def test_a_file_has_its_name_once_it_is_whole(files: ArrivingFiles, tmp_path: Pa
     files.take(piece(b"two", first=False))
     assert (tmp_path / "diffs" / "t.diff").read_bytes() == b"one two"
     assert os.listdir(tmp_path / "diffs") == ["t.diff"]
+
+
+def test_nothing_follows_a_piece_that_had_no_room(
+    files: ArrivingFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There may be room again for the last piece: the file would have a hole."""
+
+    def full(_fd: int, _data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    files.take(piece(b"one ", last=False))
+    with monkeypatch.context() as patched:
+        patched.setattr(arriving_files, "write_all", full)
+        with pytest.raises(OSError, match="No space"):
+            files.take(piece(b"two ", first=False, last=False))
+    files.take(piece(b"three", first=False))
+    assert os.listdir(tmp_path / "diffs") == []
+    files.end("1-1")
 
 
 def test_a_part_goes_with_its_run(files: ArrivingFiles, tmp_path: Path) -> None:

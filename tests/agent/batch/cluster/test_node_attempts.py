@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.batch.cluster import node_attempts, node_processes, node_set
+from agent.batch.pool import run_process
 from agent.batch.pool.run_facts import EndReason
 from agent.batch.request import RunState
 from agent.request_checks import UsageError
@@ -148,6 +149,19 @@ def test_the_runs_of_a_lost_node_go_on_elsewhere(place: NodePlace, how: str) -> 
     assert end.statuses == {"ok": 2, "not_run": 2}
     assert (end.usage.input, end.cost_usd) == (20, 0.04)
     assert {one.attempt for found in place.ends().values() for one in found} == {2}
+
+
+def test_the_driver_does_not_look_for_processes_of_runs(place: NodePlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their nodes do. For each run of a lost node it would read its own process table five times."""
+    looks: list[object] = []
+    monkeypatch.setattr(run_process, "LeftoverKiller", lambda *given, **_named: looks.append(given))
+
+    def disturb(batch: Batch) -> None:
+        when(batch, begun(place, "a"), lambda: place.carrier.kill_node(batch._attempts._active["a"].node))
+
+    end = place.run(tasks(f"once {place.folder / 'a'} hang", "die SIGKILL"), do=disturb, retries=0)
+    assert (end.statuses, place.ends()["a"][0].attempt) == ({"ok": 1, "crashed": 1}, 2)
+    assert not looks
 
 
 def test_a_result_that_was_told_before_the_loss_counts(place: NodePlace) -> None:

@@ -139,6 +139,22 @@ def test_extensions_that_the_nodes_do_not_have_are_named(place: NodePlace) -> No
         place.run(place.replayed(1), run_program=None, run={"extensions": (str(mine),)}, do=change)
 
 
+def test_a_node_without_a_key_ends_the_batch_before_anything_starts(place: NodePlace) -> None:
+    """Otherwise its tasks would fail at once, and it would take one after another."""
+    tasks = [replace(task, replay=None) for task in place.replayed(2)]
+    without = {"ANTHROPIC_API_KEY": "", "ANTHROPIC_AUTH_TOKEN": "", "ANTHROPIC_BASE_URL": ""}
+    with pytest.raises(UsageError, match=r"no credential for https://api\.anthropic\.com on .*set ANTHROPIC_API_KEY"):
+        place.run(tasks, run_program=None, carrier={"env": without})
+    assert place.ends() == {}
+    end = place.run(place.replayed(2), run_program=None, carrier={"env": without})
+    assert end.statuses == {"ok": 2}
+
+
+def test_a_working_folder_that_no_task_uses_need_not_be_there(place: NodePlace) -> None:
+    end = place.run(place.replayed(2), run_program=None, run={"cwd": "/nowhere"})
+    assert end.statuses == {"ok": 2}
+
+
 def test_a_local_batch_imports_nothing_of_the_cluster() -> None:
     code = "import sys, agent.batch.batch; print([name for name in sys.modules if 'cluster' in name or name == 'ray'])"
     said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

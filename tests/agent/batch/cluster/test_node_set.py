@@ -83,6 +83,19 @@ def test_a_node_that_refuses_says_why(stand: Stand) -> None:
     assert stand.told == [("refused", ("no folder", "no file"))]
 
 
+def test_reasons_are_lines_and_not_too_many(stand: Stand) -> None:
+    stand.nodes.node_said("n", encode(Refused(reasons=("\x1b[2Jno\nfolder", "x" * 10**6, *map(str, range(20_000))))))
+    ((_, reasons),) = stand.told
+    assert (reasons[0], len(reasons[1]), len(reasons), reasons[-1]) == ("no folder", 2000, 21, "and 19982 more")
+
+
+def test_half_a_frame_of_a_node_that_is_gone_is_dropped(stand: Stand) -> None:
+    stand.nodes.node_said("n", READY + b"\0\x10\0\0" + bytes(2**19))
+    assert stand.nodes._readers
+    stand.nodes.node_is_gone("n", "\x1b[2Jexit 1\n")
+    assert (stand.nodes._readers, stand.told[-1]) == ({}, ("lost", ("exit 1",)))
+
+
 def test_a_machine_without_a_node_program(stand: Stand) -> None:
     stand.nodes.node_cannot("m", "10.0.0.2", "another Python")
     assert stand.told == [("refused", ("another Python",))]
