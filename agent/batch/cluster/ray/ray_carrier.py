@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from supervisor.process.teardown import Stoppable
 
 PROGRAM = Path(__file__).with_name("ray_main.py")
-CONNECT_S = 30.0
-"""Seconds until the cluster is reached. Ray itself tries for good with an address at which nothing answers."""
+CONNECT_S = 90.0
+"""Seconds until all nodes have started. Ray itself tries for good with an address at which nothing answers."""
 UPLOAD_S = 1800.0
 """The same with a folder to upload."""
 REFUSED_TOKEN = (b"InvalidAuthToken", b"Unauthenticated")
