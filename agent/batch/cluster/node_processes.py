@@ -132,9 +132,7 @@ class NodeProcesses(Processes):
         self._loop.run_until(lambda: self._nodes.is_up or self._is_given_up)
         found = self._nodes.table.all()
         self._loop.run_until(lambda: self._is_given_up or is_decided(found))
-        if self._nodes.failure:
-            raise ProcessesError(self._nodes.failure)
-        if is_decided(found) and (fault := opening_fault(found)):
+        if fault := self._nodes.failure or ("" if self._is_given_up else opening_fault(found)):
             raise ProcessesError(fault)
         self._is_open = True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -148,6 +149,14 @@ def test_a_node_without_a_key_ends_the_batch_before_anything_starts(place: NodeP
     assert place.ends() == {}
     end = place.run(place.replayed(2), run_program=None, carrier={"env": without})
     assert end.statuses == {"ok": 2}
+
+
+def test_a_batch_that_is_stopped_before_its_cluster_is_reached_blames_no_node(place: NodePlace) -> None:
+    """F746"""
+    batch = place.batch(place.replayed(1))
+    batch._processes._carrier.start = lambda: batch.loop.call_later(0, lambda: batch._signals.take(signal.SIGINT))
+    end = batch.run()
+    assert (end.reason, end.statuses) == ("drained", {"not_run": 1})
 
 
 def test_a_working_folder_that_no_task_uses_need_not_be_there(place: NodePlace) -> None:
