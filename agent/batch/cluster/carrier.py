@@ -49,8 +49,5 @@ class Carrier(Protocol):
     def close_node(self, node: str) -> None:
         """Closes the input of the node program, which then ends itself; or kills it. `node_is_gone` follows."""
 
-    def hold(self, node: str, *, held: bool) -> None:
-        """With `held`, no bytes of this node are brought: the driver has no use for them now."""
-
     def stoppables(self) -> Sequence[Stoppable]:
         """The processes on this machine to stop at the end. They close all nodes."""

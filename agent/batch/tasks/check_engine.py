@@ -34,7 +34,7 @@ def check_engine(request: BatchRequest) -> None:
             if value is not None:
                 raise UsageError(f"{flag} has no effect without {RAY}: add it, or leave {flag} out")
         return
-    if fault := _of_flags(request) or _of_address(request.address) or _of_upload(request):
+    if fault := _of_flags(request) or address_fault("--address", request.address) or _of_upload(request):
         raise UsageError(fault)
 
 
@@ -55,25 +55,26 @@ def _of_flags(request: BatchRequest) -> str:
     return ""
 
 
-def _of_address(address: str | None) -> str:
+def address_fault(source: str, address: str | None) -> str:
+    """Why this is no address of a cluster; "" if it is one, or None. `source` is the flag or the variable."""
     if address is None or address == AUTO:
         return ""
     if not address.strip():
-        return "--address is empty: give ray://HOST:PORT or HOST:PORT, or leave it out"
+        return f"{source} is empty: give ray://HOST:PORT or HOST:PORT, or leave it out"
     known = _ADDRESS.fullmatch(address)
     if known is not None and 1 <= int(known[1]) <= HIGHEST_PORT:
         return ""
     shown = one_line(address, 100)
     if address == "local":
-        return "--address local would be a cluster of this machine alone: leave --engine ray out"
+        return f"{source} local would be a cluster of this machine alone: leave --engine ray out"
     if address.startswith(("http://", "https://")):
-        return f"--address {shown}: the dashboard of a cluster takes no tasks: give HOST:6379, the port of ray start"
+        return f"{source} {shown}: the dashboard of a cluster takes no tasks: give HOST:6379, the port of ray start"
     if known is None and _WITHOUT_PORT.fullmatch(address):
         port = 10001 if address.startswith("ray://") else 6379
-        return f"--address {shown}: the port is missing; Ray's own is {port}: {shown}:{port}"
+        return f"{source} {shown}: the port is missing; Ray's own is {port}: {shown}:{port}"
     if known is not None:
-        return f"--address {shown}: a port is a number from 1 to {HIGHEST_PORT}"
-    return f"--address {shown}: no address of a cluster: give ray://HOST:PORT, HOST:PORT or {AUTO}"
+        return f"{source} {shown}: a port is a number from 1 to {HIGHEST_PORT}"
+    return f"{source} {shown}: no address of a cluster: give ray://HOST:PORT, HOST:PORT or {AUTO}"
 
 
 def _of_upload(request: BatchRequest) -> str:

@@ -39,14 +39,7 @@ class CloseNode(Frame, frozen=True, kw_only=True, tag="close_node"):
     node: str
 
 
-class Hold(Frame, frozen=True, kw_only=True, tag="hold"):
-    """Whether the output of a node program is left unread."""
-
-    node: str
-    is_held: bool
-
-
-ToRay = Connect | Data | CloseNode | Hold
+ToRay = Connect | Data | CloseNode
 
 
 class Connected(Frame, frozen=True, kw_only=True, tag="connected"):

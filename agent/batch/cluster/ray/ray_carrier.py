@@ -16,7 +16,6 @@ from agent.batch.cluster.ray.envelope import (
     Connected,
     Data,
     Failed,
-    Hold,
     NodeCannot,
     NodeGone,
     NodeUp,
@@ -106,10 +105,6 @@ class RayCarrier:
     def close_node(self, node: str) -> None:
         if node in self._nodes:
             self._tell(CloseNode(node=node))
-
-    def hold(self, node: str, *, held: bool) -> None:
-        if node in self._nodes:
-            self._tell(Hold(node=node, is_held=held))
 
     def stoppables(self) -> Sequence[Stoppable]:
         return [self]

@@ -27,7 +27,6 @@ from typing import IO, TYPE_CHECKING, Any
 from agent.batch.cluster.ray import node_actor
 from agent.batch.cluster.ray.archive import UploadError, make_archive
 from agent.batch.cluster.ray.envelope import (
-    CloseNode,
     Connect,
     Connected,
     Data,
@@ -51,7 +50,7 @@ AHEAD = 16
 """Pieces of an uploaded folder on their way to a node at once."""
 CLOSE_S = 10.0
 """Seconds for a node program to end after its input."""
-LEAVE_S = 4.0
+LEAVE_S = 8.0
 """Seconds for all node programs to end when the driver has gone, and for the farewell to Ray."""
 TRY_S = 10.0
 """Seconds for a connection to the address."""
@@ -110,8 +109,6 @@ class Node:
         self._is_closing = False
         self._changed = threading.Condition()
         self._lock = threading.Lock()
-        self._may_read = threading.Event()
-        self._may_read.set()
 
     def start(self) -> None:
         threading.Thread(target=self._serve, daemon=True).start()
@@ -129,12 +126,6 @@ class Node:
                 return
         self.lose(f"its node program does not read: {waiting} MiB wait for it")
 
-    def hold(self, is_held: bool) -> None:
-        if is_held:
-            self._may_read.clear()
-        else:
-            self._may_read.set()
-
     def close(self) -> None:
         """The node program gets the end of its input, and is killed if it does not end."""
         with self._changed:
@@ -142,7 +133,6 @@ class Node:
                 return
             self._is_closing = True
             self._changed.notify()
-        self._may_read.set()
         timer = threading.Timer(CLOSE_S, self.lose, [f"it did not end within {CLOSE_S:.0f} s, and was killed"])
         timer.daemon = True
         timer.start()
@@ -157,7 +147,6 @@ class Node:
             about = {"node": self.name, "reason": reason}
             self._driver.tell(NodeGone(**about) if was_up else NodeCannot(address=self.address, **about))
         self.settled.set()
-        self._may_read.set()
         with self._changed:
             self._queue.clear()
             self._changed.notify()
@@ -193,7 +182,6 @@ class Node:
                     if self.over.is_set():
                         return
                     self._driver.tell(Data(node=self.name, data=data))
-                self._may_read.wait()
             code, last = _await(self._actor.ended.remote())
             how = f"exit {code}" if code >= 0 else f"signal {-code}"
             lines = [line for line in last.splitlines() if line.strip()]
@@ -307,10 +295,8 @@ class Cluster:
             pass
         elif isinstance(frame, Data):
             node.send(frame.data)
-        elif isinstance(frame, CloseNode):
-            node.close()
         else:
-            node.hold(frame.is_held)
+            node.close()
 
     def connect(self) -> None:
         """Waits for the first frame, and connects. Tells a failure."""
@@ -319,8 +305,8 @@ class Cluster:
         try:
             if asked.upload:
                 self._archive = make_archive(asked.upload)
-            try_address(asked.address)
             ray: Any = import_module("ray")
+            try_address(asked.address)
             import_module("ray.util.scheduling_strategies")
             ray.init(asked.address, log_to_driver=False, logging_level="error", namespace="zot")
             ray.cloudpickle.register_pickle_by_value(node_actor)
@@ -339,9 +325,9 @@ class Cluster:
             try:
                 machines = self._ray.nodes()
             except Exception as error:
-                if self._is_leaving:
-                    threading.Event().wait()
+                self._rest_if_leaving()
                 self._driver.fail(f"the Ray cluster is lost: {short(error)}")
+            self._rest_if_leaving()
             alive = {facts["NodeID"]: facts for facts in machines if facts["Alive"]}
             for node in list(self._nodes.values()):
                 if node.id not in alive:
@@ -361,6 +347,11 @@ class Cluster:
                 is_first = False
             time.sleep(POLL_S)
 
+    def _rest_if_leaving(self) -> None:
+        """No node is started or told lost any longer: the process ends."""
+        if self._is_leaving:
+            threading.Event().wait()
+
     def beat(self) -> None:
         """In a thread of its own, for good: a look at the machines may take long."""
         while True:
@@ -372,10 +363,10 @@ class Cluster:
         """Ends all nodes, says farewell to Ray, and ends the process, whatever hangs."""
         self._is_leaving = True
         until = time.monotonic() + LEAVE_S
-        nodes = [node for node in self._nodes.values() if node.settled.is_set()]
+        nodes = list(self._nodes.values())
         for node in nodes:
             node.close()
-        for node in nodes:
+        for node in (node for node in nodes if node.settled.is_set()):
             node.over.wait(max(0.0, until - time.monotonic()))
         if self._ray is not None:
             farewell = threading.Thread(target=self._ray.shutdown, daemon=True)

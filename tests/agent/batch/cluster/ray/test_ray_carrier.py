@@ -100,17 +100,6 @@ def test_each_node_gets_the_uploaded_folder_before_all_else(bench, cluster):
         assert bench.ask(node, "!files\n") == ".gitignore 7, large 1048576, . 0"
 
 
-def test_a_held_node_is_not_read_and_goes_on_later(bench, cluster):
-    held, other = live(bench, cluster, 2)
-    bench.told.said[held].clear()
-    bench.carrier.hold(held, held=True)
-    bench.carrier.send(held, b"a" * (8 << 20))
-    bench.ask(other, "still here\n")
-    assert len(bench.told.said[held]) < 8 << 20
-    bench.carrier.hold(held, held=False)
-    bench.until(lambda: len(bench.told.said[held]) == 8 << 20)
-
-
 def test_the_node_program_has_the_environment_of_the_machine(bench, cluster):
     (node,) = live(bench, cluster, 1)
     found = dict(pair.split("=", 1) for pair in bench.ask(node, "!env\n").split("\0"))
