@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -128,6 +129,20 @@ def test_the_memory_of_runs_is_told_and_limited(place: NodePlace) -> None:
     end = place.run(tasks("eat 200"), run_memory=100 << 20, retries=0)
     assert end.statuses == {"out_of_memory": 1}
     assert place.ends()["a"][0].memory_peak_bytes > 100 << 20
+
+
+def test_a_run_whose_events_are_cut_is_not_ok(place: NodePlace) -> None:
+    """It had written them all when the first one found no room here: it ends well, and its result is missing."""
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, limits[1]))
+    try:
+        end = place.run(tasks("flood 20"), retries=0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert (end.reason, end.statuses) == ("failed", {"not_run": 1})
+    assert "File too large" in place.ends(final=False)["a"][0].reason
 
 
 # --- lost nodes -----------------------------------------------------------------------------------------------
