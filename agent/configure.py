@@ -104,7 +104,7 @@ def _prepare(
     if request.replay is None:  # a replayed run follows its recording, not the settings
         request, connect, said = _server(request, config, home, known, session, make)
         remarks = (*remarks, *said)
-    consent = Consent(whole_project=request.trust_project) if ask is None else ask(cwd, home)
+    consent = _consent(request) if ask is None else ask(cwd, home)
     discovery = finish(finding(request, cwd, home, consent, config))
     skills = SkillOffer()
     if request.skills:
@@ -155,6 +155,10 @@ def _prepare(
         return RecordingProvider(made, recorder)
 
     return Prepared(options, make_provider, images, session)
+
+
+def _consent(request: RunRequest) -> Consent:
+    return Consent(whole_project=request.trust_project, content=frozenset(request.trusted_content))
 
 
 def _server(

@@ -35,6 +35,8 @@ class RunRequest(RunFlags, frozen=True, kw_only=True):
     """The pipe for the events of a run of a batch."""
     is_host_of_batch: bool = False
     """Whether `host` is the one that a batch has started for its runs."""
+    trusted_content: tuple[str, ...] = ()
+    """As in `Consent.content`: on a node of a batch, what runs at its driver. No flag, task or file sets it."""
     keep_session: bool = True
     """Whether the transcript is kept under `HOME/sessions`."""
     home: Path | None = None

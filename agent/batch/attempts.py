@@ -82,7 +82,7 @@ class Attempts:
         tell: Callable[[records.AnyRecord], None],
         on_event: Callable[[str, int, bytes], None] | None,
         on_over: Callable[[Active, Outcome, bool], None],
-        on_failure: Callable[..., None],
+        on_failure: Callable[[str], None],
         on_no_room: Callable[[str], None],
         notice: Callable[[str], None],
         advise: Callable[[str], None],

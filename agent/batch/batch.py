@@ -121,7 +121,7 @@ class Batch:
                 self.loop, request, self._tasks, self._folder, controls=self.controls, advise=self._advise,
                 make_carrier=make_carrier, **given,
             )  # fmt: skip
-            make = partial(NodeAttempts, limits=self._limits)
+            make = partial(NodeAttempts, limits=self._limits, on_no_cluster=partial(self._fail, hint=""))
         if request.batch_api:
             from agent.batch.message_batches.attempts import MessageBatchAttempts  # other batches do not import it
 

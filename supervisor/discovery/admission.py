@@ -33,6 +33,13 @@ class Consent(msgspec.Struct, frozen=True):
     """The extensions in these folders, and the MCP servers of these places, run in this run."""
     copy: ProjectCopy | None = None
     """The project's folder is a copy: an extension runs if it equals a trusted one of the original."""
+    content: frozenset[str] = frozenset()
+    """The `content_mark`s of extensions that run, wherever they are; nothing is recorded."""
+
+
+def content_mark(name: str, content: str) -> str:
+    """An extension of this name with this hash of its content, as in `Consent.content`."""
+    return f"{content} {name}"
 
 
 class Admission:
@@ -80,8 +87,12 @@ class Admission:
 
     def judge(self, found: FoundExtension, allowance: Allowance) -> Steps[FoundExtension | SkipReason]:
         """Returns a trusted extension with the seal of its files; or why it is not trusted."""
-        judged = yield from self._store.judging(found.place, found.manifest, allowance, found=found)
-        if not judged.is_trusted:
+        wanted = self._consent.content
+        judged = yield from self._store.judging(
+            found.place, found.manifest, allowance, is_shown=bool(wanted), found=found
+        )
+        has_consent = judged.content is not None and content_mark(found.manifest.name, judged.content.hash) in wanted
+        if not judged.is_trusted and not has_consent:
             return judged.why_not
         seal = judged.seal
         if seal is not None and found.manifest.dialect == COPILOT:

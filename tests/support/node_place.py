@@ -39,7 +39,8 @@ class NodePlace(BatchPlace):
         """Each node offers `each` runs at the same time. With a `run_program` the runs are stand-ins. `carrier`: as
         with `PipeCarrier`."""
         program = {} if run_program is None else {"program": PROGRAM}
-        env = {"ZOT_TEST_JOBS": str(each), **(carrier or {}).get("env", {})}
+        key = {} if run_program is None else {"ANTHROPIC_API_KEY": "stand-ins ask nobody"}
+        env = {"ZOT_TEST_JOBS": str(each), **key, **(carrier or {}).get("env", {})}
 
         def make(loop: Loop, listener: CarrierListener) -> PipeCarrier:
             self.carrier = PipeCarrier(loop, listener, **{"count": nodes, **program, **(carrier or {}), "env": env})

@@ -11,6 +11,7 @@ import json
 import os
 import secrets
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
+from tests.support.lives import is_gone
 from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -41,18 +43,21 @@ class RayCluster:
     """A cluster of `nodes` raylets with one CPU each, while it is entered. `env` is that of its drivers: its token, and
     the folder that Ray uses instead of /tmp/ray, so that no other cluster of this machine is found."""
 
-    def __init__(
-        self, nodes: int = 2, *, client_port: int | None = None, more_env: dict[str, str] | None = None
-    ) -> None:
+    def __init__(self, nodes: int = 2, *, for_clients: bool = False, more_env: dict[str, str] | None = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="zr", dir="/tmp"))  # sockets have short paths
         kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
         settings = {"RAY_TMPDIR": str(self.folder), "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(16)}
         self.env = kept | settings | {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONWARNINGS": "ignore"} | (more_env or {})
         self.address = ""
+        self.client_address = ""
         self.raylets: list[int] = []
         """Their pids; that of the head comes first."""
         self.gcs = 0
-        self._args = [str(nodes), *([] if client_port is None else [str(client_port)])]
+        self._args = [str(nodes)]
+        if for_clients:
+            with socket.create_server(("127.0.0.2", 0)) as free:
+                self._args.append(str(free.getsockname()[1]))
+            self.client_address = f"ray://127.0.0.2:{self._args[1]}"
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> RayCluster:
@@ -121,7 +126,10 @@ class RayCluster:
         assert self._process is not None
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        family = psutil.Process(self._process.pid).children(recursive=True)
         self._process.stdin.close()
+        if self.gcs and is_gone(self.gcs):
+            self._process.kill()  # it would wait for the head
         try:
             self._process.wait(SHUTDOWN_S)
         except subprocess.TimeoutExpired:
@@ -130,7 +138,7 @@ class RayCluster:
         self._process.stdout.close()
         self._errors.close()
         until = time.monotonic() + PATIENCE_S
-        while left := self.processes():
+        while left := {*self.processes(), *(process for process in family if process.is_running())}:
             for process in left:
                 try:
                     process.kill()

@@ -22,6 +22,8 @@ class HostOrder(msgspec.Struct, frozen=True, tag_field="type", tag="order", kw_o
     mcp_configs: tuple[str, ...] = ()
     discover: bool = True
     trust_project: bool = False
+    trusted_content: tuple[str, ...] = ()
+    """Extensions that count as trusted, by content."""
     strict_guards: bool = False
     allow_asked: bool = False
     profile_on_stall: bool = False

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Generic, TypeVar
 import msgspec
 from msgspec import Meta
 
+from wire.batch.task import Task  # noqa: TC001  (msgspec reads the annotations)
 from wire.lenient_json import UNREADABLE
 from wire.text import one_line
 
@@ -45,9 +46,18 @@ class ExtensionFact(msgspec.Struct, frozen=True, order=True):
 
     name: str
     content: str
-    """Hash of its content; empty for one that is no folder, such as an MCP server of a config file."""
+    """Hash of its content; empty for an MCP server of the user's own config file."""
     trust: str
     """Empty if it may run; else why it may not, in one line."""
+
+
+class FolderExtensions(msgspec.Struct, frozen=True, order=True):
+    """The extensions that runs in one folder would start, as the driver finds them."""
+
+    cwd: str
+    named: tuple[str, ...]
+    """The folders of `--ext`, or of `ext` of the tasks."""
+    found: tuple[ExtensionFact, ...]
 
 
 # --- to the node ----------------------------------------------------------------------------------------------
@@ -71,15 +81,20 @@ class SetUp(Frame, frozen=True, kw_only=True, tag="set_up"):
     folders: tuple[str, ...] = ()
     """Working folders of the tasks: the node refuses if one is missing."""
     files: tuple[str, ...] = ()
-    """Files that tasks name, likewise."""
+    """Files that tasks and flags name, likewise; without that of `--api-key-file`."""
+    models: tuple[Task, ...] = ()
+    """One task for each provider, model, address and key that tasks ask for. The node refuses if it lacks one."""
     repositories: tuple[tuple[str, str], ...] = ()
     """With `--workspace worktree`: each repository and the commit that it must have."""
-    extensions: tuple[ExtensionFact, ...] = ()
-    """Extensions that the runs would start in the working folder, as the driver finds them. The node refuses if it
-    finds other ones."""
+    extensions: tuple[FolderExtensions, ...] = ()
+    """The node refuses if it finds other ones. Content that the driver would run is trusted there."""
+    cwd: str = ""
+    """The working folder of the driver: relative paths start there."""
     upload: str = ""
-    """With `--upload`: the folder of the driver that the node's program has as its working folder. Paths in it are
-    paths in the node's copy."""
+    """With `--upload`: the folder of the driver, without links, that the node's program has as its working folder.
+    Paths in it are paths in the node's copy."""
+    links: tuple[tuple[str, str], ...] = ()
+    """Paths of the driver that lead into that folder by links, each with the path there without links."""
 
 
 class Start(Frame, frozen=True, kw_only=True, tag="start"):

@@ -16,6 +16,8 @@ from agent.batch.pool.run_facts import EndReason
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent.batch.attempts import Active
     from agent.batch.cluster.node_processes import NodeProcesses
     from agent.batch.control.limits import BatchLimits
@@ -35,13 +37,22 @@ LOSSES = 3
 
 class NodeAttempts(Attempts):
     def __init__(
-        self, loop: Loop, request: BatchRequest, *, processes: NodeProcesses, limits: BatchLimits, **given: Any
+        self,
+        loop: Loop,
+        request: BatchRequest,
+        *,
+        processes: NodeProcesses,
+        limits: BatchLimits,
+        on_no_cluster: Callable[[str], None],
+        **given: Any,
     ) -> None:
-        """`limits` gets the number of runs that the nodes offer. `given`: as with `Attempts`."""
+        """`limits` gets the number of runs that the nodes offer, and `on_no_cluster` why the batch cannot go on.
+        `given`: as with `Attempts`."""
         super().__init__(loop, request, processes=processes, **given)
         processes.owner = self
         self._nodes = processes
         self._limits = limits
+        self._on_no_cluster = on_no_cluster
         self._crowding = 1.0
         self._losses: Counter[str] = Counter()
         """Nodes that were lost under a task."""
@@ -98,7 +109,7 @@ class NodeAttempts(Attempts):
             self.nodes_failed(f"no node is left, and none has joined within {NO_NODE_S:.0f} s")
 
     def nodes_failed(self, reason: str) -> None:
-        self._on_failure(reason, "")
+        self._on_no_cluster(reason)
 
     def file_failed(self, run: str, reason: str) -> None:
         if (found := self._runs.get(run)) is not None:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.batch.cluster.arriving_files import ArrivingFiles
-from agent.batch.cluster.extension_facts import extension_facts
+from agent.batch.cluster.extension_facts import folder_extensions
 from agent.batch.cluster.grants import GrantSet
 from agent.batch.cluster.node_set import SHOWN, NodeSet
 from agent.batch.cluster.nodes import NodeState, is_decided, opening_fault
@@ -121,7 +121,7 @@ class NodeProcesses(Processes):
             return
         batch, run = self._folder.read_batch(), self._request.run
         try:
-            extensions = extension_facts(run, run.home or zot_home())
+            extensions = folder_extensions(run, self._tasks, run.home or zot_home())
         except (ConfigError, OSError) as error:
             raise ProcessesError(str(error)) from None
         self._nodes.set_up = set_up(
@@ -132,9 +132,7 @@ class NodeProcesses(Processes):
         self._loop.run_until(lambda: self._nodes.is_up or self._is_given_up)
         found = self._nodes.table.all()
         self._loop.run_until(lambda: self._is_given_up or is_decided(found))
-        if self._nodes.failure:
-            raise ProcessesError(self._nodes.failure)
-        if is_decided(found) and (fault := opening_fault(found)):
+        if fault := self._nodes.failure or ("" if self._is_given_up else opening_fault(found)):
             raise ProcessesError(fault)
         self._is_open = True
 

@@ -48,7 +48,8 @@ def host_order(request: BatchRequest, home: Path, version: str, trace: BatchTrac
         return None
     return HostOrder(
         version=version, home=str(home), cwd=str(folder), extensions=run.extensions, mcp_configs=run.mcp_configs,
-        discover=run.discover, trust_project=run.trust_project, strict_guards=run.strict_guards,
+        discover=run.discover, trust_project=run.trust_project, trusted_content=run.trusted_content,
+        strict_guards=run.strict_guards,
         allow_asked=run.allow_asked, profile_on_stall=run.profile_on_stall, share=request.share,
         trace="" if trace is None else trace.path, alerts="" if trace is None else trace.inbox,
     )  # fmt: skip

@@ -58,7 +58,7 @@ class BatchHost:
             allow_asked=order.allow_asked,
             profile_on_stall=order.profile_on_stall,
             kind="batch",
-            consent=Consent(whole_project=order.trust_project),
+            consent=Consent(whole_project=order.trust_project, content=frozenset(order.trusted_content)),
             share=order.share,
             wanted=lambda found: may_be_shared(found, shared),
             trace=None if not order.trace else TraceFile(Path(order.home), Keep(), _ignore, None, Path(order.trace)),

@@ -375,7 +375,8 @@ class TaskRun:
 
 def _consent_as(request: RunRequest, original: str, cwd: str, _home: Path) -> Consent:
     """The consent for a run in a copy of a project: there runs what is trusted in the original."""
-    return Consent(whole_project=request.trust_project, copy=ProjectCopy.of(cwd, original))
+    content = frozenset(request.trusted_content)
+    return Consent(whole_project=request.trust_project, copy=ProjectCopy.of(cwd, original), content=content)
 
 
 def write_unstarted(stdout: int, stderr: int, status: TaskStatus, reason: str) -> int:

@@ -16,6 +16,7 @@ from supervisor.home.zot_home import zot_home
 
 if TYPE_CHECKING:
     from agent.batch.request import BatchRequest
+    from agent.model.access import Access
     from wire.batch.task import Task
 
 PRICE = (
@@ -84,32 +85,45 @@ class CredentialCheck:
 
     def fault(self, task: Task) -> str:
         """The missing credential, in words; "" if none is missing, or if it was told before."""
+        if self._is_elsewhere or task.env:
+            return ""
+        try:
+            access = self.find_missing(task)
+        except (AccessError, AuthFileError) as error:
+            return str(error)
+        if access is None:
+            return ""
+        return f"no credential for {access.endpoint.shown}: {access.provider.how_to_give_a_credential}"
+
+    def find_missing(self, task: Task) -> Access | None:
+        """The access without a credential; None if none is missing, or if it was found before. A task brings its own if
+        its `env` has a variable of the provider. Raises `AccessError`, `AuthFileError`."""
         run = self._run
         if run.api_key is not None or run.api_key_file is not None or (task.replay or run.replay) is not None:
-            return ""
+            return None
         server = (
             run.provider if task.provider is None else task.provider,
             run.model if task.model is None else task.model,
             run.base_url if task.base_url is None else task.base_url,
         )
-        if self._is_elsewhere or task.env or server in self._seen:
-            return ""
+        if server in self._seen:
+            return None
         self._seen.add(server)
         try:
-            return self._missing(*server)
+            access = self._access(*server)
         except (ConfigError, UserModelsError, ChoiceError):
-            return ""  # told of the model
-        except (AccessError, AuthFileError) as error:
-            return str(error)
+            return None  # told of the model
+        own = (*access.provider.variables, access.provider.url_variable)
+        return access if access.is_missing and not any(name in task.env for name in own) else None
 
-    def _missing(self, provider: str | None, model: str | None, base_url: str | None) -> str:
+    def _access(self, provider: str | None, model: str | None, base_url: str | None) -> Access:
         known = load_user_models(self._home)
         choice = choose(provider, model, load_config(self._home), known).named(known)
         preset = choice.provider
         sends = preset.name not in known.without_credential
         is_given = any(map(os.environ.get, preset.variables))
         stored = Stored() if is_given or not sends else read_stored(self._home, preset.name)
-        access = find_access(
+        return find_access(
             os.environ,
             provider=preset,
             base_url=base_url,
@@ -117,6 +131,3 @@ class CredentialCheck:
             stored_key=stored.key,
             sends_credential=sends,
         )
-        if not access.is_missing:
-            return ""
-        return f"no credential for {access.endpoint.shown}: {preset.how_to_give_a_credential}"

@@ -117,6 +117,7 @@ def test_each_field_of_a_request_has_a_flag():
         "auto_compact",
         "keep_session",
         "is_host_of_batch",
+        "trusted_content",
         "batch_trace",
         "batch_alerts",
     }  # of two or three flags each, or of none

@@ -67,7 +67,9 @@ def test_an_interrupted_batch_leaves_nothing(batch: RayBatch) -> None:
     batch.tasks({f"t{number}": "bash setsid sleep 600" for number in range(4)})
     with batch.start("-j", "4", cold=True) as running:
         wait_until(lambda: len([line for line in batch.on_nodes() if line.startswith("sleep 600")]) == 4)
-        running.process.send_signal(signal.SIGINT)
+        for said in ("Once more stops them", "are stopped. Once more kills them"):
+            running.process.send_signal(signal.SIGINT)
+            wait_until(lambda: said in running.errors())  # noqa: B023
         found = running.finish()
     assert found.leftovers == []
     assert [batch.attempts(f"t{number}")[-1].status.value for number in range(4)] == ["interrupted"] * 4

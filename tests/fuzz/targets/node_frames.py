@@ -21,7 +21,8 @@ from wire.batch.task import Task, encode_task
 FRAMES = (
     node_frames.SetUp(
         node="n1", version="1", token="t", request=b"{}", folders=("/p",), repositories=(("/r", "abc"),),
-        extensions=(node_frames.ExtensionFact("a", "b", ""),), run_memory=1,
+        extensions=(node_frames.FolderExtensions("/p", (), (node_frames.ExtensionFact("a", "b", ""),)),), run_memory=1,
+        models=(Task(id="a", prompt="-", provider="p"),), links=(("/l", "/up/l"),),
     ),
     node_frames.Start(run="1-1", begin=b"{}\n"),
     node_frames.Send(run="1-1", data=b"x\n"),
@@ -36,7 +37,7 @@ FRAMES = (
     node_frames.Exited(run="1-1", code=-9, cpu_s=0.5, rss_peak=1),
     node_frames.Memory(runs={"1-1": 1}, shared=2),
 )  # fmt: skip
-PLACES = Places(upload="/up", copy="/copy", standin="/tmp/s")
+PLACES = Places(upload="/up", copy="/copy", standin="/tmp/s", cwd="/up/w", links=(("/l", "/up/l"),))
 
 
 def some_frames() -> list[bytes]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from supervisor.discovery.admission import Admission, Consent
+from supervisor.discovery.admission import Admission, Consent, content_mark
 from supervisor.discovery.discover import discover, read_manifest
 from supervisor.discovery.found_extension import FoundExtension, ProjectCopy, Scope
 from supervisor.discovery.skipped_extension import SkipCause, SkipReason
@@ -117,6 +117,34 @@ def test_extensions_in_a_home_that_is_also_the_project_are_the_users_own(folder)
         (), project, project / ".zot", lambda _: no_steps(SkipReason("never seen", SkipCause.NEVER_SEEN))
     ).found
     assert found_there.scope is Scope.GLOBAL
+
+
+def test_content_that_runs_elsewhere_runs_here_under_its_name_and_no_other_does(folder, store, tmp_path):
+    home, there = tmp_path / "home", found(folder)
+    content = store.examine(folder, there.manifest).content
+    admission = Admission(home, Consent(content=frozenset({content_mark("guard", content.hash)})))
+    allowed = admitted(admission, there)
+    assert isinstance(allowed, FoundExtension)
+    assert allowed.is_hashed
+    assert verdict(admission, there, there.manifest) is None
+    assert store.entries() == {}
+    assert not admission.knows(folder)
+    renamed = Consent(content=frozenset({content_mark("other", content.hash)}))
+    assert admitted(Admission(home, renamed), there) == "never seen"
+    append(folder / "run.sh")
+    assert "run.sh has changed since it was checked" in allowed.change
+    assert admitted(admission, there) == "never seen"
+    store.trust(folder, there.manifest)  # the user's own trust counts as ever
+    assert isinstance(admitted(admission, there), FoundExtension)
+
+
+def test_with_a_damaged_trust_file_no_content_counts(folder, store, tmp_path):
+    there = found(folder)
+    content = store.examine(folder, there.manifest).content
+    store.path.parent.mkdir(exist_ok=True)
+    store.path.write_text("{")
+    admission = Admission(tmp_path / "home", Consent(content=frozenset({content_mark("guard", content.hash)})))
+    assert "is damaged" in str(admitted(admission, there))
 
 
 # --- a copy of the project ------------------------------------------------------------------------------------------

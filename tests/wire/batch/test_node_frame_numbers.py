@@ -25,5 +25,5 @@ READY: dict[str, Any] = {"jobs": 1, "most_jobs": 1, "host": "h"}
     ],
 )
 def test_a_number_out_of_its_range_is_no_frame(frame: Any) -> None:
-    with pytest.raises(FrameError, match="Expected `(int|float)`"):
+    with pytest.raises(FrameError, match=r"Expected `(int|float)`"):
         list(from_node_reader().feed(encode(frame)))

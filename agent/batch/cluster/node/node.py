@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
+from agent.batch.cluster.extension_facts import trusted_content
 from agent.batch.cluster.node.frame_output import FrameOutput
 from agent.batch.cluster.node.node_runs import NodeRuns
 from agent.batch.cluster.node.places import Places
@@ -44,8 +45,10 @@ class RefusalError(Exception):
 class Node:
     """`run` it once. `fault` says afterwards why it has ended before its input did; empty if it has not."""
 
-    def __init__(self, loop: Loop, frames_in: int, frames_out: int, version: str) -> None:
+    def __init__(self, loop: Loop, frames_in: int, frames_out: int, version: str, *, refusal: str = "") -> None:
+        """`refusal` is why the node cannot run anything; empty if it can."""
         self.fault = ""
+        self._refusal = refusal
         self._loop = loop
         self._version = version
         self._reader = node_frames.to_node_reader()
@@ -117,7 +120,7 @@ class Node:
 
     def _prepare(self, set_up: node_frames.SetUp) -> NodeRuns:
         """Raises `RefusalError`."""
-        if reason := version_reason(set_up.version, self._version):
+        if reason := version_reason(set_up.version, self._version) or self._refusal:
             raise RefusalError(reason)
         places = self._make_places(set_up)
         try:
@@ -126,10 +129,10 @@ class Node:
             raise RefusalError(f"the flags of the batch cannot be read: {error}") from None
         home = run.home or zot_home()
         reasons, order = reasons_against(set_up, places, run, home), None
+        batch = BatchRequest(folder=Path(places.standin), run=run, share=set_up.share)
         try:
-            order = host_order(
-                BatchRequest(folder=Path(places.standin), run=run, share=set_up.share), home, self._version
-            )
+            if run.cwd is None or os.path.isdir(run.cwd):  # no task needs the folder if it is missing
+                order = host_order(batch, home, self._version)
         except (UsageError, OSError) as error:
             reasons.append(str(error))
         if reasons:
@@ -154,4 +157,7 @@ class Node:
             raise RefusalError(
                 f"the folder {error.object!r} is not valid UTF-8: start the node in another one"
             ) from None
-        return Places(upload=set_up.upload, copy=copy, standin=standin)
+        return Places(
+            upload=set_up.upload, copy=copy, standin=standin, cwd=set_up.cwd, links=set_up.links,
+            trusted_content=trusted_content(set_up.extensions),
+        )  # fmt: skip

@@ -32,24 +32,40 @@ class Places(msgspec.Struct, frozen=True):
     """The node's copy of it."""
     standin: str
     """The folder in place of RUNDIR, without links."""
+    cwd: str = ""
+    """The working folder of the driver."""
+    links: tuple[tuple[str, str], ...] = ()
+    """As in `wire.batch.node_frames.SetUp.links`."""
+    trusted_content: tuple[str, ...] = ()
+    """As in `RunRequest.trusted_content`: of what runs at the driver."""
 
     def here(self, path: str) -> str:
-        """The path at the node of one at the driver. Paths that are not in the uploaded folder are the same."""
-        if not self.upload or not os.path.isabs(path):
+        """The path at the node of one at the driver, absolute: the same, unless it is in the uploaded folder."""
+        if not path:
             return path
-        plain, upload = os.path.normpath(path), os.path.normpath(self.upload)
-        if plain == upload:
-            return self.copy
-        return os.path.join(self.copy, plain[len(upload) + 1 :]) if plain.startswith(f"{upload}/") else path
+        path = os.path.join(self.cwd, path)
+        if not self.upload:
+            return path
+        plain = os.path.normpath(path)
+        for link, real in sorted(self.links, reverse=True):  # the longest first
+            if (inside := _within(link, plain)) is not None:
+                plain = os.path.join(real, inside)
+                break
+        inside = _within(os.path.normpath(self.upload), plain)
+        return path if inside is None else os.path.join(self.copy, inside).rstrip("/")
 
     def request(self, run: RunRequest) -> RunRequest:
+        """The flags of a run here. The file of a key is the node's own, and never one that was uploaded."""
+        key = run.api_key_file
         return replace(
             run,
-            trace=False, batch_trace=None, batch_alerts=None,
+            trace=False, batch_trace=None, batch_alerts=None, trusted_content=self.trusted_content,
+            cwd=self.here(run.cwd or self.cwd) or None,
+            api_key_file=key and os.path.join(self.cwd, key),
             home=None if run.home is None else Path(self.here(str(run.home))),
             extensions=self._all(run.extensions), mcp_configs=self._all(run.mcp_configs), images=self._all(run.images),
             output_schema=self._schema(run.output_schema),
-            **self._given(run, "cwd", "replay", "api_key_file"),
+            **self._given(run, "replay"),
         )  # fmt: skip
 
     def task(self, task: Task) -> Task:
@@ -89,8 +105,16 @@ class Places(msgspec.Struct, frozen=True):
 
     def _schema(self, schema: Any) -> Any:
         """A file, or the schema itself."""
-        return self.here(schema) if isinstance(schema, str) else schema
+        is_path = isinstance(schema, str) and not schema.lstrip().startswith("{")
+        return self.here(schema) if is_path else schema
 
     def _given(self, struct: msgspec.Struct, *names: str) -> dict[str, str]:
         found = ((name, getattr(struct, name)) for name in names)
         return {name: self.here(value) for name, value in found if value is not None}
+
+
+def _within(folder: str, path: str) -> str | None:
+    """The path in the folder, empty for the folder itself; None if it is not in it. Both are normal paths."""
+    if path == folder:
+        return ""
+    return path[len(folder) :].lstrip("/") if path.startswith(f"{folder.rstrip('/')}/") else None

@@ -1,7 +1,7 @@
 """The actor on each machine: starts the node program there on pipes, and carries bytes between it and the driver.
 
 Ray sends this module by value, so it imports only the standard library: the machine may lack zot. Each method is called
-only after the call before it has returned, apart from `receive`, whose calls have a thread of their own.
+only after the call before it has returned, apart from `receive`, `ended` and `beat`, whose calls have other threads.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import IO
 
@@ -24,6 +25,10 @@ LARGE_PIPE = 1024 * 1024
 F_SETPIPE_SZ = 1031
 KEPT = 4096
 """Bytes of standard error that are kept."""
+HEARD_S = 60.0
+"""Seconds without a word of the driver after which the program is ended: Ray may notice much later, or never."""
+LEAVES_S = 10.0
+"""Seconds for the program to end after SIGTERM."""
 ENDS_S = 2.0
 """Seconds for the exit of a node program that has closed its standard output."""
 PROGRAM = ("agent", "batch", "cluster", "node", "node_main.py")
@@ -35,28 +40,31 @@ class NodeActor:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._archive = -1
+        self._heard = time.monotonic()
         self._last = bytearray()
 
-    def look(self, uploads: bool) -> dict[str, str]:
-        """Facts of this machine: the versions of Python and zot (empty if missing), its name, and the error of the copy
-        of the uploaded folder."""
+    def look(self) -> dict[str, str]:
+        """Facts of this machine: the versions of Python and zot (empty if missing), and its name."""
         programs = find_programs()
         return {
             "python": platform.python_version(),
             "zot": "" if programs is None else read_version(programs),
             "host": socket.gethostname(),
-            "folder": os.getcwd() if uploads else "",
         }
 
     def begin(self, program: str, uploads: bool) -> str:
-        """Starts the program: an empty name stands for the node program of the zot that is installed here. Returns an
-        error, or nothing."""
+        """Starts the program: an empty name stands for the node program of the zot that is installed here. With
+        `uploads`, its argument is a descriptor that brings the archive of `upload`. Returns an error, or nothing."""
         programs = find_programs()
         path = program or str(Path(programs or "/", *PROGRAM))
+        archive, self._archive = os.pipe() if uploads else (-1, -1)
+        given = [archive] if uploads else []
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", path],
-                cwd=os.getcwd() if uploads else "/",
+                [sys.executable, "-P", path, *map(str, given)],
+                cwd="/",
+                pass_fds=given,
                 env=own_environment(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -66,20 +74,32 @@ class NodeActor:
             )
         except OSError as error:
             return str(error)
+        finally:
+            for one in given:
+                os.close(one)
         _widen(self._process.stdin, self._process.stdout)
         threading.Thread(target=self._read_errors, daemon=True).start()
+        self.beat()
+        threading.Thread(target=self._listen, daemon=True).start()
         return ""
+
+    def beat(self) -> None:
+        """The driver is there."""
+        self._heard = time.monotonic()
+        self._has_ended = threading.Event()
+
+    def upload(self, data: bytes) -> None:
+        """The next bytes of the archive, as `send`; none at its end."""
+        self.beat()
+        if data:
+            _write(self._archive, data)
+        else:
+            os.close(self._archive)
 
     def send(self, data: bytes) -> None:
         """Waits until the program has room for all of it. Does nothing if it has closed its input."""
-        if self._process is None or self._process.stdin is None:
-            return
-        rest = memoryview(data)
-        try:
-            while rest:
-                rest = rest[os.write(self._process.stdin.fileno(), rest) :]
-        except OSError:
-            pass  # its end is told by `receive`
+        if self._process is not None and self._process.stdin is not None:
+            _write(self._process.stdin.fileno(), data)
 
     def receive(self) -> bytes:
         """Waits for output of the program. Returns nothing at its end."""
@@ -97,19 +117,45 @@ class NodeActor:
         """The exit status of a program whose output has ended (one that does not exit is killed), and the last bytes of
         its standard error."""
         assert self._process is not None
+        self._has_ended.set()
         try:
             code = self._process.wait(ENDS_S)
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             code = self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
         return code, bytes(self._last).decode("utf-8", "replace")
 
     def _read_errors(self) -> None:
         assert self._process is not None
         assert self._process.stderr is not None
-        while data := os.read(self._process.stderr.fileno(), PIECE):
-            self._last += data
-            del self._last[:-KEPT]
+        with self._process.stderr as errors:
+            while data := os.read(errors.fileno(), PIECE):
+                self._last += data
+                del self._last[:-KEPT]
+
+    def _listen(self) -> None:
+        """Ends the program if nothing is heard of the driver."""
+        assert self._process is not None
+        while (left := self._heard + HEARD_S - time.monotonic()) > 0:
+            if self._has_ended.wait(left):
+                return
+        self._last += b"nothing was heard of the driver for %d s\n" % HEARD_S
+        self._process.terminate()
+        try:
+            self._process.wait(LEAVES_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def _write(fd: int, data: bytes) -> None:
+    rest = memoryview(data)
+    try:
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+    except OSError:
+        pass  # the program reads no more: its end is told by `receive`
 
 
 def _widen(*pipes: IO[bytes] | None) -> None:
@@ -125,11 +171,8 @@ def _widen(*pipes: IO[bytes] | None) -> None:
 
 
 def find_programs() -> Path | None:
-    """The folder of zot's programs on this machine; None without zot. An uploaded folder, which Ray makes the working
-    folder and puts first, is not looked at: it may be a checkout of zot."""
-    here = os.getcwd() + os.sep
-    places = [place for place in sys.path if place and not (place + os.sep).startswith(here)]
-    spec = importlib.machinery.PathFinder.find_spec("pyzot", places if here != "//" else None)
+    """The folder of zot's programs on this machine; None without zot."""
+    spec = importlib.machinery.PathFinder.find_spec("pyzot", [place for place in sys.path if place])
     if spec is None or not spec.origin:
         return None
     package = Path(spec.origin).parent

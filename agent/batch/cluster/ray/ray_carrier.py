@@ -22,6 +22,7 @@ from agent.batch.cluster.ray.envelope import (
     NodeUp,
     from_ray_reader,
 )  # fmt: skip
+from agent.batch.cluster.ray.reasons import explain_end
 from supervisor.discovery.environment import HOST_SECRETS
 from supervisor.process.child import Child, ExitStatus, SpawnError
 from supervisor.process.exit_cause import StderrTail
@@ -93,6 +94,8 @@ class RayCarrier:
         self._tell(Connect(address=where, version=ask.version, upload=ask.upload, program=ask.program))
         patience = UPLOAD_S if ask.upload else CONNECT_S
         late = f"no Ray cluster answers at {where} within {patience:.0f} s; check the address, and that ports are open"
+        if ask.upload:
+            late = f"not all machines of {where} have a copy of {ask.upload} within {patience:.0f} s; is it large?"
         self._timer = self._loop.call_later(patience, lambda: self._fail(late))
 
     def send(self, node: str, data: bytes) -> None:
@@ -162,8 +165,7 @@ class RayCarrier:
             self._fail(frame.reason)
 
     def _on_exit(self, status: ExitStatus) -> None:
-        last = self._last_words.last_line()
-        self._fail(f"the process for Ray has ended ({status}){': ' if last else ''}{last}")
+        self._fail(explain_end(status, self._last_words.last_line()))
 
     def _fail(self, reason: str) -> None:
         if not self._is_over:

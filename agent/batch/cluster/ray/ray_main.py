@@ -22,9 +22,10 @@ import threading
 import time
 from collections import deque
 from importlib import import_module  # its types are known only where it is installed
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from agent.batch.cluster.ray import node_actor
+from agent.batch.cluster.ray.archive import UploadError, make_archive
 from agent.batch.cluster.ray.envelope import (
     CloseNode,
     Connect,
@@ -45,9 +46,7 @@ if TYPE_CHECKING:
 QUEUE_LIMIT = 256 * 1024 * 1024
 """Maximum of bytes that wait for one node, beside those of one frame."""
 START_S = 60.0
-"""Seconds for the start of a node program, with the process of its actor."""
-UPLOAD_START_S = 300.0
-"""The same with an uploaded folder."""
+"""Seconds for each step of the start: the process of the actor, the node program, 64 KiB of an uploaded folder."""
 CLOSE_S = 10.0
 """Seconds for a node program to end after its input."""
 LEAVE_S = 4.0
@@ -56,6 +55,8 @@ TRY_S = 10.0
 """Seconds for a connection to the address."""
 POLL_S = 1.0
 """Seconds between two looks at the machines of the cluster."""
+BEAT_S = 10.0
+"""Seconds between two words to each actor that the driver is there."""
 
 
 class Driver:
@@ -88,8 +89,8 @@ class Driver:
 class Node:
     """One machine. `start` starts both threads."""
 
-    def __init__(self, driver: Driver, ray: Any, connect: Connect, facts: dict[str, Any]) -> None:
-        """`facts` are an entry of `ray.nodes()`."""
+    def __init__(self, driver: Driver, ray: Any, connect: Connect, archive: int, facts: dict[str, Any]) -> None:
+        """`archive` is a descriptor, -1 without an uploaded folder. `facts` are an entry of `ray.nodes()`."""
         self.id: str = facts["NodeID"]
         self.address: str = facts["NodeManagerAddress"]
         self.host: str = facts["NodeManagerHostname"] or self.address
@@ -100,6 +101,7 @@ class Node:
         self._driver = driver
         self._ray = ray
         self._connect = connect
+        self._archive = archive
         self._actor: Any = None
         self._queue: deque[bytes] = deque()
         self._queued = 0
@@ -163,6 +165,14 @@ class Node:
             except Exception:  # noqa: S110  (it is gone already, or the cluster is)
                 pass
 
+    def beat(self) -> None:
+        """Tells the actor that the driver is there. Without it, it ends the node program."""
+        if self.settled.is_set() and not self.over.is_set():
+            try:
+                self._actor.beat.remote()
+            except Exception:  # noqa: S110  (its loss is told by the calls that wait)
+                pass
+
     # --- its threads ------------------------------------------------------------------------------------------
 
     def _serve(self) -> None:
@@ -190,21 +200,29 @@ class Node:
             self.lose(explain_loss(error, self.host))
 
     def _begin(self) -> str:
-        """Starts the actor and the node program. Returns a refusal, or nothing."""
-        connect, uploads = self._connect, bool(self._connect.upload)
+        """Starts the actor and the node program, and sends it the uploaded folder. Returns a refusal, or nothing."""
+        connect, uploads = self._connect, self._archive >= 0
         affinity = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(self.id, soft=False)
         remote = self._ray.remote(
-            num_cpus=0, max_restarts=0, max_task_retries=0, concurrency_groups={"out": 1}, scheduling_strategy=affinity
+            num_cpus=0,
+            max_restarts=0,
+            max_task_retries=0,
+            concurrency_groups={"out": 1, "beat": 1},
+            scheduling_strategy=affinity,
         )
-        patience = UPLOAD_START_S if uploads else START_S
         try:
             self._actor = remote(node_actor.NodeActor).remote()
-            there = _await(self._actor.look.remote(uploads), patience)
+            there = _await(self._actor.look.remote(), START_S)
             if why := version_fault(there, connect.version):
                 return why
-            error: str = _await(self._actor.begin.remote(connect.program, uploads), patience)
+            error: str = _await(self._actor.begin.remote(connect.program, uploads), START_S)
+            at, data = 0, b"" if error or not uploads else b"-"
+            while data:
+                data = os.pread(self._archive, node_actor.PIECE, at)
+                at += len(data)
+                _await(self._actor.upload.remote(data), START_S)
         except TimeoutError:
-            return f"no process could be started on {self.host} within {patience:.0f} s; see the logs of its Ray"
+            return f"no process could be started on {self.host} within {START_S:.0f} s; see the logs of its Ray"
         return error and f"the node program cannot be started on {self.host}: {error}"
 
     def _send(self) -> None:
@@ -260,6 +278,7 @@ class Cluster:
         self._is_leaving = False
         self._asked = threading.Event()
         self._connect = Connect(address="", version="")
+        self._archive: IO[bytes] | None = None
 
     def read_driver(self) -> None:
         """Does what the driver says, in a thread."""
@@ -289,17 +308,18 @@ class Cluster:
         """Waits for the first frame, and connects. Tells a failure."""
         self._asked.wait()
         asked = self._connect
-        more: dict[str, Any] = {}
         try:
+            if asked.upload:
+                self._archive = make_archive(asked.upload)
             try_address(asked.address)
             ray: Any = import_module("ray")
             import_module("ray.util.scheduling_strategies")
-            if asked.upload:
-                more["runtime_env"] = {"working_dir": asked.upload}
-            ray.init(asked.address, log_to_driver=False, logging_level="error", namespace="zot", **more)
+            ray.init(asked.address, log_to_driver=False, logging_level="error", namespace="zot")
             ray.cloudpickle.register_pickle_by_value(node_actor)
-            for method in (node_actor.NodeActor.receive, node_actor.NodeActor.ended):
-                ray.method(concurrency_group="out")(method)
+            for method, group in (("receive", "out"), ("ended", "out"), ("beat", "beat")):
+                ray.method(concurrency_group=group)(getattr(node_actor.NodeActor, method))
+        except UploadError as error:
+            self._driver.fail(str(error))
         except BaseException as error:
             self._driver.fail(explain_failure(error, asked.address))
         self._ray = ray
@@ -319,7 +339,10 @@ class Cluster:
                 if node.id not in alive:
                     node.lose(LEFT.format(node.host))
             known = {node.id for node in self._nodes.values()}
-            new = [Node(self._driver, self._ray, self._connect, alive[one]) for one in alive if one not in known]
+            archive = -1 if self._archive is None else self._archive.fileno()
+            new = [
+                Node(self._driver, self._ray, self._connect, archive, alive[one]) for one in alive if one not in known
+            ]
             for node in new:
                 self._nodes[node.name] = node
                 node.start()
@@ -329,6 +352,13 @@ class Cluster:
                 self._driver.tell(Connected())
                 is_first = False
             time.sleep(POLL_S)
+
+    def beat(self) -> None:
+        """In a thread of its own, for good: a look at the machines may take long."""
+        while True:
+            for node in list(self._nodes.values()):
+                node.beat()
+            time.sleep(BEAT_S)
 
     def _leave(self) -> None:
         """Ends all nodes, says farewell to Ray, and ends the process, whatever hangs."""
@@ -351,6 +381,7 @@ def main() -> None:
     cluster = Cluster(Driver())
     threading.Thread(target=cluster.read_driver, daemon=True).start()
     cluster.connect()
+    threading.Thread(target=cluster.beat, daemon=True).start()
     cluster.watch()
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import platform
+import re
 
 from wire.text import one_line
 
 INSTALL = "--engine ray needs Ray: pip install 'pyzot[ray]'"
 LEFT = "the machine {} has left the cluster, or cannot be reached"
+OF_MACHINE = re.compile(r"node (has )?died|node was terminated", re.IGNORECASE)
+"""In the text of an error of Ray that names the actor only."""
+HEAD_IS_GONE = "Failed to connect to GCS"
 SHOWN = 300
 """Maximum of characters of an error of Ray in a message."""
 
@@ -32,13 +36,19 @@ def version_fault(there: dict[str, str], zot: str) -> str:
 def explain_loss(error: Exception, host: str) -> str:
     """The loss of a node in plain words."""
     text, kind = str(error), type(error).__name__
-    if kind in ("NodeDiedError", "ActorUnschedulableError", "ActorUnavailableError") or "node died" in text.lower():
+    if kind in ("NodeDiedError", "ActorUnschedulableError", "ActorUnavailableError") or OF_MACHINE.search(text):
         return LEFT.format(host)
     if kind in ("ActorDiedError", "RayActorError", "WorkerCrashedError"):
         return f"the process of Ray that carries its bytes on {host} has died"
-    if kind == "RuntimeEnvSetupError":
-        return f"{host} could not unpack the uploaded folder: {short(text)}"
     return f"{kind} on {host}: {short(text)}"
+
+
+def explain_end(status: object, last: str) -> str:
+    """The end of the process for Ray, with the last line that it has written to standard error. Ray itself ends it if
+    the head does not answer for long."""
+    if HEAD_IS_GONE in last:
+        return "the head of the Ray cluster is gone, or does not answer: start the cluster anew, or look at it there"
+    return f"the process for Ray has ended ({status}){': ' if last else ''}{short(last)}"
 
 
 def explain_failure(error: BaseException, address: str) -> str:

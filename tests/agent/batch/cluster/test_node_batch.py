@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -137,6 +138,30 @@ def test_extensions_that_the_nodes_do_not_have_are_named(place: NodePlace) -> No
 
     with pytest.raises(UsageError, match="extension mine has another content here: install the same version"):
         place.run(place.replayed(1), run_program=None, run={"extensions": (str(mine),)}, do=change)
+
+
+def test_a_node_without_a_key_ends_the_batch_before_anything_starts(place: NodePlace) -> None:
+    """Otherwise its tasks would fail at once, and it would take one after another."""
+    tasks = [replace(task, replay=None) for task in place.replayed(2)]
+    without = {"ANTHROPIC_API_KEY": "", "ANTHROPIC_AUTH_TOKEN": "", "ANTHROPIC_BASE_URL": ""}
+    with pytest.raises(UsageError, match=r"no credential for https://api\.anthropic\.com on .*set ANTHROPIC_API_KEY"):
+        place.run(tasks, run_program=None, carrier={"env": without})
+    assert place.ends() == {}
+    end = place.run(place.replayed(2), run_program=None, carrier={"env": without})
+    assert end.statuses == {"ok": 2}
+
+
+def test_a_batch_that_is_stopped_before_its_cluster_is_reached_blames_no_node(place: NodePlace) -> None:
+    """F746"""
+    batch = place.batch(place.replayed(1))
+    batch._processes._carrier.start = lambda: batch.loop.call_later(0, lambda: batch._signals.take(signal.SIGINT))
+    end = batch.run()
+    assert (end.reason, end.statuses) == ("drained", {"not_run": 1})
+
+
+def test_a_working_folder_that_no_task_uses_need_not_be_there(place: NodePlace) -> None:
+    end = place.run(place.replayed(2), run_program=None, run={"cwd": "/nowhere"})
+    assert end.statuses == {"ok": 2}
 
 
 def test_a_local_batch_imports_nothing_of_the_cluster() -> None:

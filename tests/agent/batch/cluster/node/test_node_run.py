@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
-from agent.batch.cluster.extension_facts import extension_facts
+from agent.batch.cluster.extension_facts import ExtensionFacts, folder_extensions
 from agent.batch.cluster.node import node_run
 from agent.batch.cluster.node.frame_output import FULL, FrameOutput
 from agent.batch.cluster.node.node_run import NodeRun
 from agent.batch.pool.processes import kill_tree, program_launcher
 from agent.batch.workspace.base import find_bases
+from agent.options import RunRequest
 from supervisor.cleanup.env_marks import bears_token, environment_of
 from supervisor.loop.pipes import PipeReader
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.table import ProcessTable
 from tests.support.batch_place import STANDIN
-from tests.support.extension_folder import extension, folder
+from tests.support.extension_folder import child_argv, extension, folder
 from tests.support.git_repository import git, make_repository, unchanged
 from tests.support.marked_processes import command_line
 from tests.support.patience import soon
@@ -29,7 +31,7 @@ from tests.support.replay_script import Script
 from tests.support.zot_process import wait_until
 from wire.batch import host_lines, link, node_frames
 from wire.batch.link import ModelRequest, RunEnded
-from wire.batch.node_frames import Exited, File, Kill, NotStarted, Told
+from wire.batch.node_frames import Exited, File, FolderExtensions, Kill, NotStarted, Told
 from wire.batch.outcome import TaskStatus
 from wire.batch.task import Task, encode_task
 
@@ -154,13 +156,13 @@ def test_tasks_of_an_uploaded_folder_run_in_the_copy(make_driver: Callable[..., 
     Script(copy / "sub", "go").answer("done").write(copy / "cassette.jsonl")
     echo = extension(copy, "echo")
     driver = make_driver(runs_in=copy)
-    facts = extension_facts(driver.flags(extensions=(str(echo),)), driver.home)
+    facts = ExtensionFacts(driver.home).find(driver.flags(extensions=(str(echo),)))
     flags = {"cwd": "/driver/up", "extensions": ("/driver/up/ext-echo",)}
     driver.ready(
         upload="/driver/up",
         folders=("/driver/up/sub",),
         files=("/driver/up/cassette.jsonl",),
-        extensions=facts,
+        extensions=(FolderExtensions("/driver/up", ("/driver/up/ext-echo",), facts),),
         run=flags,
     )
     task = Task(
@@ -180,7 +182,7 @@ def test_runs_share_the_extensions_of_the_node_and_wait_for_its_host(driver: Nod
     (starts := tmp_path / "starts").touch()
     argv = [sys.executable, "-I", "-S", str(TELLER), "teller", str(starts)]
     flags = {"extensions": (str(folder(tmp_path, "teller", argv, sessions="shared")),)}
-    driver.set_up(run=flags, extensions=extension_facts(driver.flags(**flags), driver.home))
+    driver.set_up(run=flags, extensions=folder_extensions(driver.flags(**flags), [replayed(driver)], driver.home))
     early = driver.start(replayed(driver), run=flags)  # the driver must not, and the run waits
     never = driver.start(replayed(driver), run=flags)
     driver.send(Kill(run=never))
@@ -196,6 +198,48 @@ def test_runs_share_the_extensions_of_the_node_and_wait_for_its_host(driver: Nod
     driver.take(Exited, lambda frame: frame.run == run)
     assert b'"teller"' in driver.output(run)
     assert starts.read_text().count("\n") == 1
+    driver.end()
+
+
+@pytest.mark.parametrize("workspace", ["", "copy"])
+def test_what_the_driver_trusts_runs_at_a_node_whose_user_has_never_seen_it(
+    make_driver: Callable[..., NodeDriver], tmp_path: Path, workspace: str
+) -> None:
+    project = tmp_path / "copied"
+    mine = folder(project / ".zot" / "extensions", "mine", child_argv("echo"))
+    Script(project, "go").answer("done").write(tmp_path / "cassette.jsonl")
+    given = {"discover": True, "cwd": "/driver/up"}
+    facts = folder_extensions(
+        RunRequest(cwd=str(project), trust_project=True), [Task(id="a", prompt="go")], tmp_path / "home of the driver"
+    )
+    facts = tuple(replace(each, cwd="/driver/up") for each in facts)
+    driver = make_driver(runs_in=project)
+    driver.ready(upload="/driver/up", extensions=facts, run=given)
+    task = Task(id="a", prompt="go", cwd="/driver/up", replay=str(tmp_path / "cassette.jsonl"))
+    begin = {"workspace": "/rundir/workspaces/a"} if workspace else {}
+    first = driver.start(task, run=given, **begin)
+    driver.take(Exited)
+    assert b'"extensions":{"mine"' in driver.output(first)
+    assert not (driver.home / "trust.json").exists()
+    if not workspace:
+        (mine / "more.txt").write_text("changed since")
+        second = driver.start(task, run=given)
+        driver.take(Exited)
+        assert b'"extensions":{}' in driver.output(second)
+    driver.end()
+
+
+def test_the_host_of_a_node_trusts_what_the_driver_trusts(driver: NodeDriver, tmp_path: Path) -> None:
+    (starts := tmp_path / "starts").touch()
+    argv = [sys.executable, "-I", "-S", str(TELLER), "teller", str(starts)]
+    folder(driver.cwd / ".zot" / "extensions", "teller", argv, sessions="shared")
+    run = replace(driver.flags(discover=True), trust_project=True)
+    facts = folder_extensions(run, [replayed(driver)], tmp_path / "home of the driver")
+    ready = driver.ready(run={"discover": True}, extensions=facts)
+    assert ready.serving is not None
+    serving = host_lines.decode_from_host(ready.serving)
+    assert isinstance(serving, host_lines.Serving)
+    assert serving.shared == ("teller",)
     driver.end()
 
 

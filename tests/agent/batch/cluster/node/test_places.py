@@ -26,13 +26,44 @@ PLACES = Places(upload="/home/me/up", copy="/ray/copy", standin="/tmp/zot-node-1
         ("/home/me/upper", "/home/me/upper"),
         ("/home/me/up/../other", "/home/me/up/../other"),
         ("/home/me", "/home/me"),
-        ("relative/up", "relative/up"),
         ("", ""),
     ],
 )
 def test_paths_of_the_uploaded_folder_are_in_the_copy(there: str, here: str) -> None:
     assert PLACES.here(there) == here
     assert msgspec.structs.replace(PLACES, upload="").here(there) == there
+
+
+def test_relative_paths_start_in_the_working_folder_of_the_driver() -> None:
+    places = msgspec.structs.replace(PLACES, cwd="/home/me/up/sub")
+    assert [places.here(path) for path in ("ext", ".", "../a", "../../other", "")] == [
+        "/ray/copy/sub/ext", "/ray/copy/sub", "/ray/copy/a", "/home/me/up/sub/../../other", "",
+    ]  # fmt: skip
+    without = msgspec.structs.replace(places, upload="")
+    assert without.here("ext") == "/home/me/up/sub/ext"
+    run = RunRequest(extensions=("e",), mcp_configs=("m",), images=("i",), output_schema="s", replay="c",
+                     home=Path("h"), api_key_file="k")  # fmt: skip
+    assert without.request(run) == RunRequest(
+        extensions=("/home/me/up/sub/e",), mcp_configs=("/home/me/up/sub/m",), images=("/home/me/up/sub/i",),
+        output_schema="/home/me/up/sub/s", replay="/home/me/up/sub/c", home=Path("/home/me/up/sub/h"),
+        api_key_file="/home/me/up/sub/k", cwd="/home/me/up/sub", trace=False,
+    )  # fmt: skip
+    assert without.request(RunRequest(output_schema=' {"type":"object"}')).output_schema == ' {"type":"object"}'
+
+
+def test_paths_that_lead_into_the_uploaded_folder_by_links_are_in_the_copy() -> None:
+    links = (("/link", "/home/me/up"), ("/link/deep", "/home/me/up/a/b"), ("/other", "/home/me/up/c"))
+    places = msgspec.structs.replace(PLACES, links=links)
+    given = ("/link", "/link/x", "/link/deep/x", "/linked", "/other/", "/home/me/up/x")
+    assert [places.here(path) for path in given] == [
+        "/ray/copy", "/ray/copy/x", "/ray/copy/a/b/x", "/linked", "/ray/copy/c", "/ray/copy/x",
+    ]  # fmt: skip
+
+
+def test_what_the_driver_says_of_trust_is_not_taken_from_a_run() -> None:
+    places = msgspec.structs.replace(PLACES, trusted_content=("1 a",))
+    assert places.request(RunRequest(trusted_content=("2 b",))).trusted_content == ("1 a",)
+    assert PLACES.request(RunRequest(trusted_content=("2 b",))).trusted_content == ()
 
 
 def adapted(task: Task, run: RunRequest, *, host: str = "", **begin: object) -> tuple[Begin, Task, RunRequest]:
@@ -67,7 +98,7 @@ def test_all_that_a_run_names_is_at_its_place_at_the_node() -> None:
     assert run == RunRequest(
         cwd="/ray/copy", extensions=("/ray/copy/e", "/opt/e"), mcp_configs=("/ray/copy/m",),
         images=("/ray/copy/i",),
-        replay="/ray/copy/c", output_schema='{"type":"object"}', api_key_file="/ray/copy/k",
+        replay="/ray/copy/c", output_schema='{"type":"object"}', api_key_file="/home/me/up/k",
         home=Path("/ray/copy/home"),
         system_prompt="/home/me/up", trace=False,
     )  # fmt: skip

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+from socket import gethostname
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from agent.batch.cluster.extension_facts import extension_facts
+from agent.batch.cluster.extension_facts import folder_extensions
 from agent.batch.cluster.node.places import Places
 from agent.batch.cluster.node.readiness import differences, reasons_against, version_reason
 from agent.options import RunRequest
 from cli.version import VERSION
-from tests.support.extension_folder import extension
+from tests.support.extension_folder import extension, folder
 from tests.support.git_repository import git, make_repository
-from wire.batch.node_frames import ExtensionFact, SetUp
+from wire.batch.node_frames import ExtensionFact, FolderExtensions, SetUp
 from wire.batch.task import Task
 
 if TYPE_CHECKING:
@@ -98,7 +100,7 @@ def test_extensions_are_compared_name_by_name() -> None:
              fact("untrusted", trust="no"), fact("on")]  # fmt: skip
     assert list(differences(wanted, found)) == [
         "extension distrusted does not run here: not trusted (never seen)",
-        "extension lost is missing here: install it, or leave it out with --no-ext",
+        "extension lost is missing here, or disabled: install it, or leave it out with --no-ext",
         "extension other has another content here: install the same version",
         "extension more runs here and not where the batch runs: remove it, or leave it out with --no-ext",
         "extension on runs here and not where the batch runs: remove it, or leave it out with --no-ext",
@@ -108,23 +110,103 @@ def test_extensions_are_compared_name_by_name() -> None:
 
 def test_an_extension_with_another_content_is_refused(tmp_path: Path) -> None:
     folder = extension(tmp_path, "echo")
-    run = RunRequest(extensions=(str(folder),), discover=False)
-    facts = extension_facts(run, tmp_path / "home")
+    run = RunRequest(cwd=str(tmp_path), extensions=(str(folder),), discover=False)
+    facts = folder_extensions(run, [Task(id="a", prompt="x", cwd=str(tmp_path))], tmp_path / "home")
     assert reasons(tmp_path, run=run, extensions=facts) == []
     (folder / "more.txt").write_text("x")
     (found,) = reasons(tmp_path, run=run, extensions=facts)
     assert found == "extension echo has another content here: install the same version"
 
 
+def test_folders_of_tasks_are_compared_one_by_one(tmp_path: Path) -> None:
+    """A difference in all of them is one reason; a folder that is missing is told of by itself."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    folder(tmp_path / "two" / ".zot" / "extensions", "more", ["true"])
+    lost = (fact("lost"),)
+    wanted = [FolderExtensions(str(tmp_path / name), (), lost) for name in ("one", "two", "missing")]
+    run = RunRequest(cwd=str(tmp_path / "one"), trust_project=True)
+    assert reasons(tmp_path, run=run, extensions=tuple(wanted)) == [
+        "extension lost is missing here, or disabled: install it, or leave it out with --no-ext",
+        f"{tmp_path}/two: extension more runs here and not where the batch runs: remove it, or leave it out with"
+        " --no-ext",
+    ]
+
+
+def test_an_extension_that_the_user_of_the_node_has_disabled_is_not_run(tmp_path: Path) -> None:
+    mine = folder(tmp_path / "home" / "extensions", "mine", ["true"])
+    run, task = RunRequest(cwd=str(tmp_path)), Task(id="a", prompt="x", cwd=str(tmp_path))
+    facts = folder_extensions(run, [task], tmp_path / "home")
+    assert reasons(tmp_path, run=run, extensions=facts) == []
+    manifest = mine / "extension.json"
+    manifest.write_text(manifest.read_text().replace("{", '{"enabled": false, ', 1))
+    assert reasons(tmp_path, run=run, extensions=facts) == [
+        "extension mine is missing here, or disabled: install it, or leave it out with --no-ext"
+    ]
+
+
+ASKING = Task(id="a", prompt="-")
+
+
+@pytest.fixture
+def without_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "OPENROUTER_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("without_key")
+def test_a_node_without_a_credential_says_where_which_and_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = gethostname()
+    found = reasons(tmp_path, models=(ASKING, replace(ASKING, provider="openrouter", model="x/y")))
+    assert found == [
+        f"provider anthropic: no credential for https://api.anthropic.com on {host}: run zot login there, or set"
+        " ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN where ray start is called there",
+        f"provider openrouter: no credential for https://openrouter.ai/api on {host}: run zot login openrouter there,"
+        " or set OPENROUTER_API_KEY where ray start is called there",
+    ]
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
+    assert len(reasons(tmp_path, models=(ASKING, replace(ASKING, model="m")))) == 0
+
+
+@pytest.mark.usefixtures("without_key")
+def test_tasks_that_bring_a_key_or_go_elsewhere_need_none_of_the_node(tmp_path: Path) -> None:
+    own = replace(ASKING, env={"ANTHROPIC_API_KEY": ""})
+    assert reasons(tmp_path, models=(own, replace(ASKING, base_url="http://127.0.0.1:9"))) == []
+    assert len(reasons(tmp_path, models=(own, replace(ASKING, env={"OTHER": ""})))) == 1
+
+
+@pytest.mark.usefixtures("without_key")
+def test_the_file_of_the_key_is_the_nodes_own(tmp_path: Path) -> None:
+    run = RunRequest(discover=False, provider="anthropic", api_key_file=str(tmp_path / "key"))
+    (found,) = reasons(tmp_path, run=run, models=(ASKING, replace(ASKING, model="m")))
+    assert found == (
+        f"--api-key-file {tmp_path}/key: cannot be read: No such file or directory: each node reads its own key: put"
+        f" one there on {gethostname()}, or leave the flag out"
+    )
+    assert reasons(tmp_path, run=run) == [], "no task asks a model"
+    (tmp_path / "key").write_text("secret")
+    (tmp_path / "key").chmod(0o600)
+    assert reasons(tmp_path, run=run, models=(ASKING,)) == []
+    (found,) = reasons(tmp_path, run=run, models=(replace(ASKING, provider="openrouter", model="x/y"),))
+    assert found.startswith("provider openrouter: no credential"), "the key of a flag is for the provider of the flags"
+
+
+def test_a_provider_or_a_price_that_the_node_does_not_know(tmp_path: Path) -> None:
+    asked = (replace(ASKING, provider="nosuch"), replace(ASKING, model="odd", max_cost_usd=1.0))
+    first, second = reasons(tmp_path, models=asked)
+    assert "nosuch" in first
+    assert first.endswith(f" (on {gethostname()})")
+    assert second.startswith("the price of the model 'odd' is unknown, so max_cost_usd cannot be checked")
+
+
 def test_all_reasons_come_in_one_frame_and_the_node_does_nothing_more(
     make_driver: Callable[..., NodeDriver], tmp_path: Path
 ) -> None:
     driver = make_driver()
-    found = driver.refused(
-        folders=("/missing",), files=("/lacking",), extensions=(fact("lost"),), share=("nobody",),
-    )  # fmt: skip
+    lost = FolderExtensions(str(driver.cwd), (), (fact("lost"),))
+    found = driver.refused(folders=("/missing",), files=("/lacking",), extensions=(lost,), share=("nobody",))
     assert [line.partition(":")[0] for line in found] == [
-        "/missing", "/lacking", "extension lost is missing here", "--share",
+        "/missing", "/lacking", "extension lost is missing here, or disabled", "--share",
     ]  # fmt: skip
     driver.start(Task(id="a", prompt="x"))
     assert driver.end() == "the node program ended (exit 0)"
