@@ -166,6 +166,21 @@ def test_the_runs_of_a_lost_node_go_on_elsewhere(place: NodePlace, how: str) -> 
     assert {one.attempt for found in place.ends().values() for one in found} == {2}
 
 
+def test_a_node_without_room_gets_no_more_tasks(place: NodePlace) -> None:
+    end = place.run(tasks(f"once {place.folder / 'a'} full", *["ok"] * 5), each=1)
+    assert end.statuses == {"ok": 6}
+    first, second = place.ends(final=False)["a"]
+    assert (first.status, first.node != second.node) == (TaskStatus.INTERRUPTED, True)
+    assert [one.node for found in place.ends().values() for one in found].count(str(first.node)) <= 1
+    assert f"zot batch: node {first.node} gets no more tasks: no room for a copy" in place.said
+
+
+def test_without_room_on_any_node_no_task_starts(place: NodePlace) -> None:
+    end = place.run(tasks(*["full"] * 4), each=1)
+    assert (end.reason, end.statuses) == ("drained", {"not_run": 4})
+    assert len(place.ends(final=False)) == 2
+
+
 def test_the_driver_does_not_look_for_processes_of_runs(place: NodePlace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their nodes do. For each run of a lost node it would read its own process table five times."""
     looks: list[object] = []
