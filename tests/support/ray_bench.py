@@ -63,7 +63,7 @@ class Bench:
 
     def until(self, predicate: Callable[[], bool]) -> None:
         soon(self.loop, lambda: predicate() or bool(self.told.failed))
-        assert not self.told.failed
+        assert not self.told.failed, self.told.failed
 
     def until_failed(self) -> str:
         soon(self.loop, lambda: bool(self.told.failed))

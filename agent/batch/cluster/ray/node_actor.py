@@ -1,7 +1,7 @@
 """The actor on each machine: starts the node program there on pipes, and carries bytes between it and the driver.
 
-Ray sends this module by value, so it imports only the standard library: the machine may lack zot. Each method is called
-only after the call before it has returned, apart from `receive`, `ended` and `beat`, whose calls have other threads.
+Ray sends this module by value, so it imports only the standard library: the machine may lack zot. The calls of a
+method come one after another, in order; `receive` and `ended` have a thread of their own, and so has `beat`.
 """
 
 from __future__ import annotations

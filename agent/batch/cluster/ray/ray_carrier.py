@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from supervisor.process.teardown import Stoppable
 
 PROGRAM = Path(__file__).with_name("ray_main.py")
-CONNECT_S = 30.0
-"""Seconds until the cluster is reached. Ray itself tries for good with an address at which nothing answers."""
-UPLOAD_S = 600.0
+CONNECT_S = 90.0
+"""Seconds until all nodes have started. Ray itself tries for good with an address at which nothing answers."""
+UPLOAD_S = 1800.0
 """The same with a folder to upload."""
 REFUSED_TOKEN = (b"InvalidAuthToken", b"Unauthenticated")
 """Ray only writes them to its log, and goes on trying."""

@@ -47,6 +47,8 @@ QUEUE_LIMIT = 256 * 1024 * 1024
 """Maximum of bytes that wait for one node, beside those of one frame."""
 START_S = 60.0
 """Seconds for each step of the start: the process of the actor, the node program, 64 KiB of an uploaded folder."""
+AHEAD = 16
+"""Pieces of an uploaded folder on their way to a node at once."""
 CLOSE_S = 10.0
 """Seconds for a node program to end after its input."""
 LEAVE_S = 4.0
@@ -216,14 +218,20 @@ class Node:
             if why := version_fault(there, connect.version):
                 return why
             error: str = _await(self._actor.begin.remote(connect.program, uploads), START_S)
-            at, data = 0, b"" if error or not uploads else b"-"
-            while data:
-                data = os.pread(self._archive, node_actor.PIECE, at)
-                at += len(data)
-                _await(self._actor.upload.remote(data), START_S)
+            if uploads and not error:
+                self._upload()
         except TimeoutError:
             return f"no process could be started on {self.host} within {START_S:.0f} s; see the logs of its Ray"
         return error and f"the node program cannot be started on {self.host}: {error}"
+
+    def _upload(self) -> None:
+        calls, at, data = deque[Any](), 0, b"-"
+        while data:
+            data = os.pread(self._archive, node_actor.PIECE, at)
+            at += len(data)
+            calls.append(self._actor.upload.remote(data))
+            while len(calls) > (AHEAD if data else 0):
+                _await(calls.popleft(), START_S)
 
     def _send(self) -> None:
         """Joins pieces up to the size of one call."""

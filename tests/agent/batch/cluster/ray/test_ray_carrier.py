@@ -95,16 +95,6 @@ def test_bytes_go_to_each_node_and_back_in_order(bench, cluster):
     check_bytes(bench, live(bench, cluster, 2))
 
 
-def test_bytes_flow_while_the_object_store_is_full(bench, cluster):
-    nodes = live(bench, cluster, 2)
-    program = [sys.executable, FILLING, cluster.address]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(program, cwd="/", env=cluster.env, **pipes) as filling:
-        assert filling.stdout.readline() == b"full\n"
-        check_bytes(bench, nodes)
-        filling.stdin.close()
-
-
 def test_each_node_gets_the_uploaded_folder_before_all_else(bench, cluster):
     for node in live(bench, cluster, 2):
         assert bench.ask(node, "!files\n") == ".gitignore 7, large 1048576, . 0"
@@ -199,6 +189,16 @@ def test_a_wrong_token_is_named(loop, cluster):
         "the Ray cluster does not accept the token: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN as there"
     )
     bench.stop()
+
+
+def test_bytes_flow_while_the_object_store_is_full(bench, cluster):
+    nodes = live(bench, cluster, 2)
+    program = [sys.executable, FILLING, cluster.address]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(program, cwd="/", env=cluster.env, **pipes) as filling:
+        assert filling.stdout.readline() == b"full\n"
+        check_bytes(bench, nodes)
+        filling.stdin.close()
 
 
 def test_a_killed_head_fails_the_carrier(loop, cluster):
