@@ -324,15 +324,17 @@ class Batch:
         if (is_full := self._is_full() and not self._was_stopping) != self._was_full:
             self._was_full = is_full
             self._attempts.hold_output(held=is_full)
+        spent: Spent | None = None
         while (step := schedule.next_step(self._situation())) in (schedule.Step.RETRY, schedule.Step.NEW):
-            if self._is_used_up():
+            spent = spent or self._spent()  # by all runs: no start changes it
+            if self._is_used_up(spent):
                 continue  # nothing more is started: the next step is another one
             self._attempts.start(*self._queue.take(step))
 
-    def _is_used_up(self) -> bool:
+    def _is_used_up(self, spent: Spent) -> bool:
         """Whether a limit of the batch forbids the next start."""
         return self._limits.forbid_start(
-            self._spent(), failures=self._tally.failures, elapsed_s=self._elapsed_s(), left=self._queue.left
+            spent, failures=self._tally.failures, elapsed_s=self._elapsed_s(), left=self._queue.left
         )
 
     def _elapsed_s(self) -> float:
@@ -362,7 +364,7 @@ class Batch:
         if not self._limits.is_late(self._elapsed_s()) or self.controls.is_paused:
             return
         if self._limits.stop is None:
-            self._is_used_up()
+            self._is_used_up(self._spent())
         self._attempts.stop_paused(LONG_PAUSE_S, WAITED)
 
     # --- the end ----------------------------------------------------------------------------------------------

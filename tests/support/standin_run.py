@@ -5,7 +5,7 @@
 (one request with N tokens, answered), `ask N` (a request for at most N tokens that is never answered), `send N` (the
 same, and goes on), `say TEXT`, `garbage`, `noise` (bytes that are no text), `close` (its link, and hangs), `wait`
 (until the line `go` comes), `once FILE` (what follows is done only if FILE is not there yet; it is made), `flood N` (N
-events of 64 KiB).
+events of 64 KiB), `full` (no room for its workspace).
 """
 
 from __future__ import annotations
@@ -97,6 +97,10 @@ class Standin:
     def do_flood(self) -> None:
         for _ in range(int(self.next())):
             self.event("text_delta", delta="x" * 65536)
+
+    def do_full(self) -> None:
+        self.link(type="ended", status="interrupted", reason="no room for a copy", has_no_room=True)
+        sys.exit(1)
 
     def do_hang(self) -> None:
         self.wait()

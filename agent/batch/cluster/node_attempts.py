@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from agent.batch.attempts import Active
     from agent.batch.cluster.node_processes import NodeProcesses
+    from agent.batch.cluster.nodes import Node
     from agent.batch.control.limits import BatchLimits
     from agent.batch.journal.writer import Journal
     from agent.batch.pool.processes import Launch
@@ -56,6 +57,9 @@ class NodeAttempts(Attempts):
         self._crowding = 1.0
         self._losses: Counter[str] = Counter()
         """Nodes that were lost under a task."""
+        self._full: set[str] = set()
+        """Nodes without room for a workspace: they get no more runs."""
+        self._drain, self._on_no_room = self._on_no_room, _leave_to_node
         self._waiting: Timer | None = None
         """Runs while there is no node."""
 
@@ -71,7 +75,10 @@ class NodeAttempts(Attempts):
 
     @property
     def _offered(self) -> int:
-        return sum(node.jobs for node in self._nodes.ready())
+        return sum(node.jobs for node in self._usable())
+
+    def _usable(self) -> list[Node]:
+        return [node for node in self._nodes.ready() if node.name not in self._full]
 
     @property
     def has_room(self) -> bool:
@@ -81,7 +88,7 @@ class NodeAttempts(Attempts):
         running = Counter(active.node for active in self._active.values())
         return choose_node(
             NodeLoad(node.name, node.jobs, most_of_node(node.jobs, node.most_jobs, self._crowding), running[node.name])
-            for node in self._nodes.ready()
+            for node in self._usable()
         )
 
     def _launcher(self, active: Active, order: RunOrder) -> Launch:
@@ -96,6 +103,8 @@ class NodeAttempts(Attempts):
             if self._waiting is not None:
                 self._waiting.cancel()
                 self._waiting = None
+            if not self._usable():
+                self._drain("no node has room for a workspace")
         elif self._waiting is None and self._journal is not None:
             self._notice(f"no node is left: waits {NO_NODE_S:.0f} s for one to join")
             self._waiting = self._loop.call_later(NO_NODE_S, self._end_without_nodes)
@@ -124,11 +133,21 @@ class NodeAttempts(Attempts):
 
     def run_ended(self, run: RunProcess, outcome: Outcome) -> None:
         child = run.child
+        if run.said is not None and run.said.has_no_room:
+            self._leave_full_node(self._active[run.task], outcome.reason)
         if isinstance(child, RemoteChild) and child.lost and run.said is None:
             outcome = self._lost(run, replace(outcome, exit_status=None), child.lost)
         elif self._request.workspace != "shared" and not outcome.diff and outcome.status is not TaskStatus.INTERRUPTED:
             self._remove_diff(run.task)
         super().run_ended(run, outcome)
+
+    def _leave_full_node(self, active: Active, reason: str) -> None:
+        """The task goes on elsewhere; the batch ends as one without room once no node has any."""
+        if active.node not in self._full:
+            self._full.add(active.node)
+            self._notice(f"node {active.node} gets no more tasks: {reason}")
+            self.nodes_changed()
+        active.is_to_go_on = bool(self._usable())
 
     def _remove_diff(self, task: str) -> None:
         """That of an earlier attempt: the last one has changed nothing."""
@@ -146,3 +165,7 @@ class NodeAttempts(Attempts):
             return replace(outcome, reason=f"{reason}; the task was on {self._losses[run.task]} nodes that were lost")
         self._active[run.task].is_to_go_on = True
         return replace(outcome, status=TaskStatus.INTERRUPTED, reason=reason, may_pass=False)
+
+
+def _leave_to_node(_reason: str) -> None:
+    """One node without room is not the end of the batch."""

@@ -170,7 +170,8 @@ class RunProcess:
             self._files = files = RunFiles(order.events, order.stderr)
         except RunFilesError as error:
             reason = str(error)
-            loop.call_later(0, lambda: self._without_files(reason))
+            loop.call_later(0, lambda: self._lose_files(reason))
+            loop.call_later(0, self._finish)
             return
         try:
             self._link = RunLink(
@@ -197,10 +198,11 @@ class RunProcess:
         self._arm_timeout()
         self._await(BEGIN_S, f"the run did not begin within {BEGIN_S:.0f} s")
 
-    def _without_files(self, reason: str) -> None:
+    def _lose_files(self, reason: str) -> None:
+        """Whatever the run says of its end now: its result may be in what is missing."""
         self._listener.run_has_no_files(self, reason)
+        self.abort(TaskStatus.INTERRUPTED, reason)
         self._end_reason = self._end_reason or EndReason(TaskStatus.INTERRUPTED, reason)
-        self._finish()
 
     # --- while it runs --------------------------------------------------------------------------------------
 
@@ -259,8 +261,7 @@ class RunProcess:
         try:
             lines = self._files.write(chunk)
         except RunFilesError as error:
-            self._listener.run_has_no_files(self, str(error))
-            self.abort(TaskStatus.INTERRUPTED, str(error))
+            self._lose_files(str(error))
             return
         for line in lines:
             self.facts.take(line)

@@ -14,7 +14,7 @@ from agent.batch.opening import changed_tasks
 from agent.batch.opening.backlog import RedoError
 from agent.batch.request import RunState
 from agent.batch.schedule import Halt, after_signal
-from tests.support.batch_place import BatchPlace, tasks, when
+from tests.support.batch_place import STANDIN, BatchPlace, tasks, when
 from wire.batch import records
 from wire.batch.outcome import TaskStatus
 
@@ -49,6 +49,16 @@ def test_three_tasks_end_well(place: BatchPlace) -> None:
     again = place.run(tasks("say one", "say two usage 5", "ok"))
     assert (again.reason, again.exit_code, again.statuses) == ("done", 0, {"ok": 3})
     assert not place.ends()
+
+
+def test_the_spend_is_summed_once_for_all_starts_of_a_pass(place: BatchPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a sum over all runs: on many machines they are thousands."""
+    batch = place.batch(tasks(*["ok"] * 8), jobs=8, run_program=STANDIN)
+    spent, counts = batch._spent, list[int]()
+    monkeypatch.setattr(batch, "_spent", lambda: counts.append(batch._attempts.count) or spent())  # type: ignore[func-returns-value]
+    batch.run()
+    assert counts[0] == 0
+    assert len([count for count in counts if 0 < count < 8]) <= 2, "looks at each second"
 
 
 @pytest.mark.parametrize("number", ["SIGKILL", "SIGSEGV"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -130,6 +131,20 @@ def test_the_memory_of_runs_is_told_and_limited(place: NodePlace) -> None:
     assert place.ends()["a"][0].memory_peak_bytes > 100 << 20
 
 
+def test_a_run_whose_events_are_cut_is_not_ok(place: NodePlace) -> None:
+    """It had written them all when the first one found no room here: it ends well, and its result is missing."""
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, limits[1]))
+    try:
+        end = place.run(tasks("flood 20"), retries=0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert (end.reason, end.statuses) == ("failed", {"not_run": 1})
+    assert "File too large" in place.ends(final=False)["a"][0].reason
+
+
 # --- lost nodes -----------------------------------------------------------------------------------------------
 
 
@@ -149,6 +164,21 @@ def test_the_runs_of_a_lost_node_go_on_elsewhere(place: NodePlace, how: str) -> 
     assert end.statuses == {"ok": 2, "not_run": 2}
     assert (end.usage.input, end.cost_usd) == (20, 0.04)
     assert {one.attempt for found in place.ends().values() for one in found} == {2}
+
+
+def test_a_node_without_room_gets_no_more_tasks(place: NodePlace) -> None:
+    end = place.run(tasks(f"once {place.folder / 'a'} full", *["ok"] * 5), each=1)
+    assert end.statuses == {"ok": 6}
+    first, second = place.ends(final=False)["a"]
+    assert (first.status, first.node != second.node) == (TaskStatus.INTERRUPTED, True)
+    assert [one.node for found in place.ends().values() for one in found].count(str(first.node)) <= 1
+    assert f"zot batch: node {first.node} gets no more tasks: no room for a copy" in place.said
+
+
+def test_without_room_on_any_node_no_task_starts(place: NodePlace) -> None:
+    end = place.run(tasks(*["full"] * 4), each=1)
+    assert (end.reason, end.statuses) == ("drained", {"not_run": 4})
+    assert len(place.ends(final=False)) == 2
 
 
 def test_the_driver_does_not_look_for_processes_of_runs(place: NodePlace, monkeypatch: pytest.MonkeyPatch) -> None:
