@@ -132,7 +132,10 @@ class RayCarrier:
     def _on_stderr(self, data: bytes) -> None:
         self._last_words.write(data)
         if self._timer is not None and any(one in data for one in REFUSED_TOKEN):
-            self._fail("the Ray cluster does not accept the token: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN as there")
+            self._fail(
+                "the Ray cluster does not accept the token: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN as there,"
+                " or copy its ~/.ray/auth_token"
+            )
 
     def _on_stdout(self, data: bytes) -> None:
         try:
