@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent.batch.request import RunState
 from cli.version import VERSION
 from tests.support.batch_place import BatchPlace
 from tests.support.pipe_carrier import PipeCarrier
@@ -12,10 +13,13 @@ from tests.support.replay_script import Script
 from wire.batch.task import Task
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent.batch.batch import Batch
     from agent.batch.cluster.carrier import CarrierListener
     from supervisor.loop.loop import Loop
     from tests.support.messages_server.server import MessagesServer
+    from wire.batch import control
 
 
 PROGRAM = Path(__file__).with_name("standin_node.py")
@@ -66,3 +70,22 @@ class NodePlace(BatchPlace):
             project.mkdir()
             Script(project, "go", home=self.folder / "home").answer("well done").write(cassette)
         return [Task(id=f"t{n}", prompt="go", cwd=str(project), replay=str(cassette)) for n in range(count)]
+
+
+def running(batch: Batch, count: int) -> Callable[[], bool]:
+    return lambda: sum(run.state is RunState.RUNNING for run in batch.view().runs) >= count
+
+
+def begun(place: NodePlace, *names: str) -> Callable[[], bool]:
+    """Whether the runs that do something only once have begun it: their next attempts do not."""
+    return lambda: all((place.folder / name).exists() for name in names)
+
+
+def change(batch: Batch, request: control.Request, answers: list[control.Reply] | None = None) -> None:
+    """Has the batch carry out a request, as its socket does."""
+    assert batch._control._server is not None
+    batch._control._server._handler.answer(request, (answers if answers is not None else []).append)
+
+
+def stop(batch: Batch) -> None:
+    batch.controls.is_stopping = True

@@ -31,6 +31,8 @@ LEAVES_S = 10.0
 """Seconds for the program to end after SIGTERM."""
 ENDS_S = 2.0
 """Seconds for the exit of a node program that has closed its standard output."""
+LAST_WORDS_S = 1.0
+"""Seconds for the rest of its standard error after that."""
 PROGRAM = ("agent", "batch", "cluster", "node", "node_main.py")
 _VERSION = re.compile(r'^VERSION = "([^"]+)"', re.MULTILINE)
 
@@ -78,7 +80,8 @@ class NodeActor:
             for one in given:
                 os.close(one)
         _widen(self._process.stdin, self._process.stdout)
-        threading.Thread(target=self._read_errors, daemon=True).start()
+        self._errors = threading.Thread(target=self._read_errors, daemon=True)
+        self._errors.start()
         self.beat()
         threading.Thread(target=self._listen, daemon=True).start()
         return ""
@@ -125,6 +128,7 @@ class NodeActor:
             code = self._process.wait()
         if self._process.stdout is not None:
             self._process.stdout.close()
+        self._errors.join(LAST_WORDS_S)  # whatever it has left behind may hold its standard error open
         return code, bytes(self._last).decode("utf-8", "replace")
 
     def _read_errors(self) -> None:
