@@ -15,6 +15,7 @@ from cli.version import VERSION
 from supervisor.process.teardown import stop_all
 from tests.support.patience import soon
 from tests.support.ray_bench import Told
+from tests.support.ray_cluster import need_ray
 
 ROOT = Path(__file__).parents[5]
 
@@ -30,6 +31,7 @@ def test_a_folder_that_cannot_be_uploaded_is_told_before_the_cluster_is_asked(lo
 
 @pytest.mark.parametrize("address", ["127.0.0.2:1", "ray://127.0.0.2:1"])
 def test_an_address_at_which_nothing_answers_is_named(loop, address):
+    need_ray()
     told = Told()
     carrier = RayCarrier(loop, told, version=VERSION, address=address, env={})
     carrier.start()
