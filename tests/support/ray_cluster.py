@@ -39,6 +39,11 @@ def need_ray() -> None:
         pytest.skip(NO_RAY)
 
 
+def lives(process: psutil.Process) -> bool:
+    """Whether it runs. A zombie does not: the one that adopts it may be busy."""
+    return bool(process.is_running()) and not is_gone(process.pid)
+
+
 class RayCluster:
     """A cluster of `nodes` raylets with one CPU each, while it is entered. `env` is that of its drivers: its token, and
     the folder that Ray uses instead of /tmp/ray, so that no other cluster of this machine is found."""
@@ -101,7 +106,7 @@ class RayCluster:
         found = []
         for process in psutil.process_iter():
             try:
-                if process.environ().get("RAY_TMPDIR") == str(self.folder) and process.status() != "zombie":
+                if process.environ().get("RAY_TMPDIR") == str(self.folder) and lives(process):
                     found.append(process)
             except psutil.Error:
                 continue
@@ -138,7 +143,8 @@ class RayCluster:
         self._process.stdout.close()
         self._errors.close()
         until = time.monotonic() + PATIENCE_S
-        while left := {*self.processes(), *(process for process in family if process.is_running())}:
+        while left := {*self.processes(), *filter(lives, family)}:
+            assert time.monotonic() < until, left
             for process in left:
                 try:
                     process.kill()
