@@ -64,12 +64,14 @@ def _covers(pattern: str, path: str) -> bool:
 
 
 def _fits(pattern: str, name: str) -> bool:
-    """Whether a name matches this pattern, which has one `*` at most."""
+    """Whether a name matches this pattern, which has one `*` at most. No name is empty."""
     before, star, after = pattern.partition("*")
     if not star:
         return name == pattern
     is_hidden = not before and name.startswith(".")
-    return not is_hidden and len(name) >= len(before + after) and name.startswith(before) and name.endswith(after)
+    return (
+        not is_hidden and len(name) >= max(1, len(before + after)) and name.startswith(before) and name.endswith(after)
+    )
 
 
 def _is_never_data(path: str) -> bool:
