@@ -66,6 +66,12 @@ def firsts(bench: Bench) -> set[str]:
     return {node for node in bench.told.up if re.search("-[0-9a-f]{8}$", node)}
 
 
+def on_machine(bench: Bench, node: str) -> set[str]:
+    """All nodes that were up on the machine of this one."""
+    first = re.sub("(-[0-9a-f]{8})-[0-9]+$", r"\1", node)
+    return {one for one in bench.told.up if one.startswith(first)}
+
+
 def live(bench: Bench, cluster: RayCluster, count: int) -> list[str]:
     """As many nodes that are up; adds machines if there are too few."""
     while len(found := [node for node in bench.told.up if node not in bench.told.gone]) < count:
@@ -135,14 +141,14 @@ def test_a_machine_that_joins_is_used_and_one_that_is_killed_or_removed_is_lost(
 
 def test_a_killed_actor_is_a_lost_node_that_leaves_nothing_and_its_machine_gets_another_one(bench, cluster):
     (node,) = live(bench, cluster, 1)
+    before = on_machine(bench, node)
     program, actor = bench.pids(node)
     os.kill(actor, signal.SIGKILL)
     bench.until(lambda: node in bench.told.gone)
     assert "the process of Ray that carries its bytes" in bench.told.gone[node]
     wait_for_end(program)
-    before = set(bench.told.up)
-    bench.until(lambda: len(bench.told.up.keys() - before) > 0)
-    for again in bench.told.up.keys() - before:
+    bench.until(lambda: bool(on_machine(bench, node) - before))
+    for again in on_machine(bench, node) - before:
         assert bench.ask(again, "here again\n") == "here again"
 
 
