@@ -110,7 +110,8 @@ def test_an_extension_that_others_need_is_part_of_the_result_only_if_nothing_les
 
 @given(planted(most=2), st.integers(0, 30))
 def test_one_trial_with_a_wrong_verdict_changes_no_result(case: tuple[Names, frozenset[str]], wrong: int):
-    """Unless it is that of one extension alone, or of the pair, which nothing contradicts."""
+    """Unless it is that of one extension alone, or of the pair, which nothing contradicts. Seldom it is told that the
+    check is one of chance; a wrong culprit is never named."""
     everyone, culprits = case
     asked: list[Names] = []
 
@@ -121,7 +122,10 @@ def test_one_trial_with_a_wrong_verdict_changes_no_result(case: tuple[Names, fro
             is_bad = not is_bad
         return Verdict.BAD if is_bad else Verdict.GOOD
 
-    assert set(Search(everyone, test).find()) == culprits
+    try:
+        assert set(Search(everyone, test).find()) == culprits
+    except FlakySearchError:
+        assert len(asked) > wrong, "a verdict was wrong"
     assert len(asked) <= 40
 
 
