@@ -73,20 +73,20 @@ def commands(supervisor: Supervisor) -> tuple[CommandInfo, ...]:
 
 def stats(supervisor: Supervisor, kind: HostKind, version: str, cwd: str) -> Stats:
     """All figures of the host and its extensions."""
-    _sample_if_old(supervisor)
+    sample_if_old(supervisor)
     return supervisor.snapshot(kind, version, cwd)
 
 
 def extension_stats(supervisor: Supervisor) -> dict[str, ExtensionStats]:
     """The figures of each extension, in guard order."""
-    _sample_if_old(supervisor)
+    sample_if_old(supervisor)
     return supervisor.stats()
 
 
 def status(supervisor: Supervisor, name: str) -> ExtensionStatus:
     """The facts of one screen about an extension. Raises `UnknownNameError`."""
     extension = supervisor.find(name)
-    _sample_if_old(supervisor)
+    sample_if_old(supervisor)
     now = supervisor.loop.clock()
     found, manifest, state = extension.found, extension.manifest, extension.state
     running = [worker for worker in extension.all_workers if worker.is_running]
@@ -104,9 +104,7 @@ def status(supervisor: Supervisor, name: str) -> ExtensionStatus:
         on_failure="deny" if extension.denies_on_failure else "allow",
         required=manifest.required,
         stats=figures,
-        limits=tuple(
-            LimitUse(*each) for each in limits_used(extension.limits, [worker.usage.reading for worker in running])
-        ),
+        limits=limits(supervisor, name),
         limit_action=extension.limits.action or "restart",
         pending_requests=tuple(_pending_request(pending, pid, now) for pending, pid in asked[:PENDING_LIMIT]),
         tools=tuple(extension.tools),
@@ -121,7 +119,16 @@ def status(supervisor: Supervisor, name: str) -> ExtensionStatus:
     )
 
 
-def _sample_if_old(supervisor: Supervisor) -> None:
+def limits(supervisor: Supervisor, name: str) -> tuple[LimitUse, ...]:
+    """The limits of an extension that are set, with the use at the last sample. Raises `UnknownNameError`."""
+    extension = supervisor.find(name)
+    origins = supervisor.context.limits.origins(name, extension.manifest.limits)
+    readings = [worker.usage.reading for worker in extension.all_workers if worker.is_running]
+    return tuple(LimitUse(*each, origins[each[0]]) for each in limits_used(extension.limits, readings))
+
+
+def sample_if_old(supervisor: Supervisor) -> None:
+    """Takes a sample if the last one is older than `FRESH_S`."""
     if supervisor.loop.clock() - supervisor.sampler.sampled_at > FRESH_S:
         supervisor.sample()
 

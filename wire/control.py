@@ -70,6 +70,40 @@ class RestartExtension(Message, frozen=True, tag="restart"):
     name: str
 
 
+class StopExtension(Message, frozen=True, tag="stop_extension"):
+    """Stops an extension until it is started again, or the host ends. Its pending requests fail at once, its tools and
+    commands are withdrawn, and its guards give no verdict. Answered by `switched` when no process of it is left, or by
+    `consent_needed` if it is a guard or required."""
+
+    id: str
+    name: str
+    consent: bool = False
+    """Whether a person has agreed to what `consent_needed` says."""
+
+
+class StartExtension(Message, frozen=True, tag="start_extension"):
+    """Starts an extension that is stopped or has failed, or that waits for its restart. Answered by `switched` at
+    once."""
+
+    id: str
+    name: str
+
+
+class SetLimits(Message, frozen=True, tag="set_limits"):
+    """Changes limits of an extension, at once and until the host ends. Answered by `limits_set`, or by
+    `consent_needed` if a limit is below the present use."""
+
+    id: str
+    name: str
+    limits: dict[str, int | float | str | None]
+    """Values by the names of `limits` in the manifest. null: there is no such limit; `default`: the manifest counts
+    again."""
+    consent: bool = False
+    """Whether a person has agreed to what `consent_needed` says."""
+    only_check: bool = False
+    """Whether nothing is changed: the answer is as it would be."""
+
+
 class Reload(Message, frozen=True, tag="reload"):
     """Starts a new version of an extension from its folder, which takes over when it is ready. Without a name, does so
     for all extensions, starts new ones, and stops removed or disabled ones. Answered by `reloaded` when all of this is
@@ -121,6 +155,9 @@ Request = (
     | Watch
     | Registered
     | RestartExtension
+    | StopExtension
+    | StartExtension
+    | SetLimits
     | Reload
     | StopHost
     | PanelKey
@@ -174,6 +211,9 @@ class LimitUse(msgspec.Struct, frozen=True):
     allowed: float
     used: float | None
     """The use at the last sample, in the unit of the limit; null if it was not measured."""
+    origin: Literal["command", "kept", "manifest", "config", ""] = ""
+    """Its origin: `zot ext limit` in this host, `extension_limits` of config.json, the manifest, or `limits` of
+    config.json; empty from an older host."""
 
 
 class PendingRequest(msgspec.Struct, frozen=True):
@@ -193,7 +233,8 @@ class ExtensionStatus(msgspec.Struct, frozen=True):
     name: str
     version: str | None
     state: str
-    """As in the stats: asleep, waking, spawned, greeted, ready, reloading, backoff, stopping, exited or failed."""
+    """As in the stats: asleep, waking, spawned, greeted, ready, reloading, backoff, stopping, exited, failed or
+    stopped."""
     why: str
     """Why it cannot be used now; empty while it can be."""
     since: float
@@ -293,6 +334,30 @@ class Reloaded(Message, frozen=True, tag="reloaded", omit_defaults=False):
     outcomes: tuple[ReloadOutcome, ...]
 
 
+class Switched(Message, frozen=True, tag="switched", omit_defaults=False):
+    id: str
+    changed: bool
+    """False if it was so already."""
+    state: str
+    """The state of the extension now, as in the stats."""
+
+
+class LimitsSet(Message, frozen=True, tag="limits_set", omit_defaults=False):
+    id: str
+    limits: tuple[LimitUse, ...]
+    """All limits of the extension now."""
+    later: tuple[str, ...]
+    """The changed limits that hold, or that the kernel enforces, only from its next start."""
+
+
+class ConsentNeeded(Message, frozen=True, tag="consent_needed", omit_defaults=False):
+    """Nothing has changed: the request is carried out with `consent`."""
+
+    id: str
+    reasons: tuple[str, ...]
+    """The reasons to ask a person first, a line each."""
+
+
 class Ok(Message, frozen=True, tag="ok"):
     id: str
 
@@ -310,6 +375,9 @@ Reply = (
     | StatusReply
     | Registrations
     | Reloaded
+    | Switched
+    | LimitsSet
+    | ConsentNeeded
     | RegistrationsChanged
     | Ok
     | ErrorReply

@@ -74,7 +74,7 @@ def details(extension: InstalledExtension, home: Path, config: Config, environ: 
         env_policy="" if found is None else policy_of(found.manifest, config),
         secrets_given=() if found is None else tuple(given_secrets(found.manifest, config, environ)),
         withheld=() if found is None else tuple(withheld_secrets(found.manifest, config, environ)),
-        limits=None if found is None else found.manifest.limits.over(config.limits),
+        limits=None if found is None else config.limit_rules.of(extension.name, found.manifest.limits),
         trust="" if judged is None else judged.reason or judged.standing.value,
         is_trusted=judged is not None and judged.is_trusted,
         data=folder,
