@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from supervisor.accounting.limits import limits_used
 from supervisor.extension.lifecycle import WorkerState
-from supervisor.queries import sample_if_old
 from wire.settings.limit_changes import NEXT_START, check_changes, shown_changes
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def limit(
     extension, changes = supervisor.find(name), check_changes(changes, may_reset=True)
     extension.require_own()
     rules = supervisor.context.limits.with_order(name, changes)
-    sample_if_old(supervisor)
+    supervisor.sample()
     if not consent and (reasons := tuple(_excesses(extension, rules.of(name, extension.manifest.limits), changes))):
         raise ConsentNeededError(reasons)
     if not only_check:

@@ -73,20 +73,20 @@ def commands(supervisor: Supervisor) -> tuple[CommandInfo, ...]:
 
 def stats(supervisor: Supervisor, kind: HostKind, version: str, cwd: str) -> Stats:
     """All figures of the host and its extensions."""
-    sample_if_old(supervisor)
+    _sample_if_old(supervisor)
     return supervisor.snapshot(kind, version, cwd)
 
 
 def extension_stats(supervisor: Supervisor) -> dict[str, ExtensionStats]:
     """The figures of each extension, in guard order."""
-    sample_if_old(supervisor)
+    _sample_if_old(supervisor)
     return supervisor.stats()
 
 
 def status(supervisor: Supervisor, name: str) -> ExtensionStatus:
     """The facts of one screen about an extension. Raises `UnknownNameError`."""
     extension = supervisor.find(name)
-    sample_if_old(supervisor)
+    _sample_if_old(supervisor)
     now = supervisor.loop.clock()
     found, manifest, state = extension.found, extension.manifest, extension.state
     running = [worker for worker in extension.all_workers if worker.is_running]
@@ -127,8 +127,7 @@ def limits(supervisor: Supervisor, name: str) -> tuple[LimitUse, ...]:
     return tuple(LimitUse(*each, origins[each[0]]) for each in limits_used(extension.limits, readings))
 
 
-def sample_if_old(supervisor: Supervisor) -> None:
-    """Takes a sample if the last one is older than `FRESH_S`."""
+def _sample_if_old(supervisor: Supervisor) -> None:
     if supervisor.loop.clock() - supervisor.sampler.sampled_at > FRESH_S:
         supervisor.sample()
 

@@ -153,9 +153,11 @@ class Handover:
     def restart(self) -> None:
         """Starts the extension again for a user: at once, or when the processes of a version that was stopped have
         ended."""
-        is_halted = self.stopped_by is StoppedBy.COMMAND
         self.stopped_by = StoppedBy.NOTHING
-        self._when_at_rest(self._start_again) if is_halted else self.current.restart()
+        if any(worker.state is WorkerState.STOPPED for worker in self.current.workers):
+            self._when_at_rest(self._start_again)
+        else:
+            self.current.restart()
 
     def _start_again(self) -> None:
         if not self.is_stopped:
