@@ -32,7 +32,7 @@ NEXT_START = ("open_files", "file_mb", "output_bytes")
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
 _FIELDS = {field.name: field for field in msgspec.structs.fields(Limits)}
 LimitOrigin = Literal["command", "kept", "manifest", "config", ""]
-"""Who has set a limit: `zot ext limit` in this host, `extension_limits` of config.json, the manifest, or the `limits`
+"""The origin of a limit: `zot ext limit` in this host, `extension_limits` of config.json, the manifest, or the `limits`
 of config.json for all extensions; empty if unknown."""
 
 
@@ -113,9 +113,9 @@ class LimitRules(msgspec.Struct, frozen=True):
     defaults: Limits = msgspec.field(default_factory=Limits)
     """The limits for all extensions."""
     kept: Mapping[str, LimitChanges] = {}
-    """Those that the user keeps, by the names of extensions."""
+    """The limits that the user keeps, by the names of extensions."""
     ordered: Mapping[str, LimitChanges] = {}
-    """Those of commands in this host, by the names of extensions. They replace those of `kept`, limit by limit."""
+    """The limits of commands in this host, by the names of extensions. They replace those of `kept`, limit by limit."""
 
     def of(self, name: str, manifest: Limits) -> Limits:
         """The limits of the extension with this name, whose manifest has the limits `manifest`."""
@@ -124,7 +124,7 @@ class LimitRules(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(limits, **changes) if changes else limits
 
     def origins(self, name: str, manifest: Limits) -> dict[str, LimitOrigin]:
-        """Who has set each limit of `of`."""
+        """The origin of each limit of `of`."""
         ordered, kept = self.ordered.get(name, {}), self.kept.get(name, {})
 
         def origin(limit: str) -> LimitOrigin:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from cli.choices import CommandLineError
-from cli.terminal import ask, is_attended, say
+from cli.terminal import ask, is_attended, say, terminal_text
 from supervisor.control.client import ControlError
 from wire import control
 from wire.text import one_line
@@ -23,6 +23,7 @@ REASON = 1000
 
 def order(
     client: ControlClient,
+    name: str,
     request: Callable[[bool], control.StopExtension | control.SetLimits],
     expected: type[Expected],
     *,
@@ -31,17 +32,18 @@ def order(
     question: str,
     within_s: float | None = None,
 ) -> Expected | None:
-    """Sends a request and returns the answer; None if a person has said no. `request` gets the consent. Raises
-    `CommandLineError` if nobody can be asked, and `ControlError`."""
+    """Sends a request about the extension `name`, which `request` makes of the consent. Returns the answer; None if a
+    person has said no. Raises `CommandLineError` if nobody can be asked, and `ControlError`."""
     first = request(yes)
     client.send(first)
     reply = client.answer_to(first.id, msgspec.Struct, within_s)
     if isinstance(reply, control.ConsentNeeded):
         reasons = [one_line(reason, REASON) for reason in reply.reasons]
         if not (may_ask and is_attended()):
-            raise CommandLineError(f"{'; '.join(reasons)}; there is no terminal to ask: --yes agrees to it")
+            said = f"{terminal_text(name, 200)}: {'; '.join(reasons)}"
+            raise CommandLineError(f"{said}; there is no terminal to ask: --yes agrees to it")
         for reason in reasons:
-            say(reason)
+            say(f"{terminal_text(name, 200)}: {reason}")
         if not ask(question):
             say("aborted; nothing has changed")
             return None

@@ -82,6 +82,7 @@ def _change(
     changes nothing."""
     checked = order(
         client,
+        name,
         lambda consent: control.SetLimits(client.next_id(), name, changes, consent, only_check=True),
         control.LimitsSet,
         yes=yes,

@@ -18,6 +18,7 @@ def run_stop(name: str, pid: int | None, *, yes: bool, as_json: bool) -> int:
     with host_of(name, pid) as client:
         reply = order(
             client,
+            name,
             lambda consent: control.StopExtension(client.next_id(), name, consent),
             control.Switched,
             yes=yes,
