@@ -21,7 +21,9 @@ class HostGroup(LazyGroup):
         words = super().parse_args(ctx, args)
         given = ctx._protected_args
         if given and not is_first and not ctx.resilient_parsing and given[0] in self.list_commands(ctx):
-            raise CommandLineError(f"{given[0]} goes before its flags: zot host {given[0]} …")
+            error = CommandLineError(f"{given[0]} goes before its flags: zot host {given[0]} …")
+            error.command = ctx.command_path
+            raise error
         return words
 
     def collect_usage_pieces(self, ctx: Context) -> list[str]:  # noqa: ARG002

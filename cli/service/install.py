@@ -104,7 +104,7 @@ def run_uninstall(*, is_of_user: bool) -> int:
     place = target(is_of_user=is_of_user)
     if _read(place) is None:
         other = "without --user" if is_of_user else "with --user"
-        raise UnableError(f"there is no {place.path}; {other} it is looked for elsewhere")
+        raise UnableError(f"there is no {place.path}; zot host uninstall {other} removes the other one")
     try:
         for path in (place.path, *place.path.parent.glob(f"*.wants/{place.path.name}")):
             if path == place.path or path.is_symlink():
