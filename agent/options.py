@@ -10,7 +10,6 @@ from agent.run_flags import RunFlags
 from supervisor.cleanup.keeper import Keeper  # noqa: TC001  (msgspec reads the annotations)
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import Config
-from wire.manifest import Limits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,8 +63,6 @@ class Options(RunRequest, frozen=True, kw_only=True):
     request that was too long."""
     offered_skills: tuple[Skill, ...] = ()
     """The skills that the model may load. Without any there is no tool `skill`."""
-    limits: Limits = msgspec.field(default_factory=Limits)
-    """The limits of an extension for values that its manifest leaves out."""
     config: Config = msgspec.field(default_factory=Config)
     """The user's configuration of extensions."""
     answer_schema: AnswerSchema | None = None

@@ -155,7 +155,7 @@ class Host:
             strict_guards=strict_guards,
             allow_asked=allow_asked or self._config.allow_asked,
             owns_process=owns_process,
-            limits=self._config.limits,
+            limits=self._config.limit_rules,
             registrations_folder=self.home / awake.FOLDER,
             runtime_folder=folder,
             say=lambda line: self._tell_once("cleanup", line, "warning"),
