@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from agent.batch.pool.run_link import RunLink
+from agent.listener.order import refusal_line
 from supervisor.cleanup.kill_leftovers import TERM_S, HostMarks, LeftoverKiller
 from supervisor.template.server import NOT_ENTERED
 from wire.batch import link
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 SWEEP_AGAIN_S = 0.1
 """Seconds until the next look for leftovers where no descriptor is left to look with."""
 STDERR = 2
+ATTEMPTS = 3
+"""Maximum of attempts to start the process."""
 UNCLEAN = (Status.ERROR.exit_code, NOT_ENTERED)
 """Exit statuses of a process that may have left others."""
 
@@ -85,14 +88,25 @@ class Conversation:
         self._mark = mark
         self._listener = listener
         self._trouble = ""
-        self._link = RunLink(
-            loop, on_line=self._on_line, on_end=lambda _reason: listener.cancelled(self),
-            on_pace=lambda is_behind: listener.paced(self, is_behind),
-        )  # fmt: skip
+        self._is_ending = False
+        self._order = order
+        self._sock = sock
+        """Open until the process has begun: the template may die before it forks."""
+        self._launch = launch
+        self._attempts = 0
         sock.setblocking(True)  # as stdin and stdout of a server are
+        self._begin()
+
+    def _begin(self) -> None:
+        """Starts the process. Raises `SpawnError` and `OSError`."""
+        self._attempts += 1
+        self._link = RunLink(
+            self._loop, on_line=self._on_line, on_end=lambda _reason: self._listener.cancelled(self),
+            on_pace=lambda is_behind: self._listener.paced(self, is_behind),
+        )  # fmt: skip
         try:
-            self._child = launch(
-                links=[sock.fileno(), self._link.theirs.fileno()], stderr=STDERR, stdin=True,
+            self._child = self._launch(
+                links=[self._sock.fileno(), self._link.theirs.fileno()], stderr=STDERR, stdin=True,
                 on_stdout=_drop, on_exit=self._on_exit, on_failed=self._on_failed,
             )  # fmt: skip
         except BaseException:
@@ -100,8 +114,7 @@ class Conversation:
             raise
         finally:
             self._link.give()
-        sock.close()
-        self._child.send(order)
+        self._child.send(self._order)
         if self._child.stdin is not None:
             self._child.stdin.end()
 
@@ -113,10 +126,12 @@ class Conversation:
 
     def drain(self, reason: str) -> None:
         """Ends its input: its first prompt may go on for a while, the others are aborted."""
+        self._is_ending = True
         self._link.send(link.encode(link.Abort(Status.INTERRUPTED.value, reason)))
 
     def hurry(self) -> None:
         """Has it abort everything, and end what it has started at once. Its client still gets the last records."""
+        self._is_ending = True
         for number in (signal.SIGTERM, signal.SIGINT):  # two signals of one number may be one
             self._child.kill_group(number)
 
@@ -131,6 +146,8 @@ class Conversation:
             self._listener.asked(self, message)
         elif isinstance(message, link.Cancel):
             self._listener.cancelled(self)
+        elif isinstance(message, link.RunPhase):
+            self._sock.close()
 
     # --- for a teardown -------------------------------------------------------------------------------------
 
@@ -148,11 +165,23 @@ class Conversation:
     # --- the end --------------------------------------------------------------------------------------------
 
     def _on_failed(self, error: SpawnError) -> None:
-        self._trouble = str(error)
+        """The process has not begun."""
+        self._link.close()
+        failed: OSError = error
+        if error.may_pass and self._attempts < ATTEMPTS and not self._is_ending:
+            try:
+                self._begin()
+            except OSError as again:
+                failed = again
+            else:
+                return
+        self._trouble = str(failed)
+        refuse(self._sock, self._trouble)
         self._finish()
 
     def _on_exit(self, status: ExitStatus) -> None:
         self._link.drain()
+        self._sock.close()
         self._listener.cancelled(self)
         if status.code >= 0 and status.code not in UNCLEAN:
             self._finish()
@@ -176,6 +205,16 @@ class Conversation:
         self.phase = ConversationPhase.OVER
         self._link.close()
         self._listener.ended(self, self._trouble)
+
+
+def refuse(sock: socket.socket, reason: str) -> None:
+    """Tells a client why it is not served, and closes its connection."""
+    with sock:
+        sock.setblocking(False)
+        try:
+            sock.send(refusal_line(reason))
+        except OSError:
+            pass  # the client has gone already
 
 
 def _drop(_: bytes) -> None:

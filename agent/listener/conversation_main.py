@@ -3,7 +3,8 @@
 A fork of the template calls `main`; where there is no template, `python -P PATH/agent/listener/conversation_main.py
 CLIENT LINK` starts it. Descriptor 0 gives the order (`agent.listener.order`), 2 takes lines for the operator, CLIENT (3
 in a fork) is the connection, and LINK (4) the link to the listener: requests to the model and their replies, as
-`wire.batch.link` describes them, and `abort`, after which the conversation is drained as at the end of its input.
+`wire.batch.link` describes them; `phase` once it has begun; and `abort` from the listener, after which the conversation
+is drained as at the end of its input.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from agent.rpc.server import RpcServer
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.keeper import Keeper
 from supervisor.monitoring.rotated_file import StatsFileError
+from wire.batch.link import RunPhase
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
@@ -68,6 +70,7 @@ def _read_order() -> bytes:
 def converse(order: Order, client: int, link: BatchLink, *, stderr: int = 2, owns_process: bool = True) -> int:
     """Serves the client until the end of the conversation. Returns the exit status. `owns_process` as with
     `RpcServer`."""
+    link.send(RunPhase("starting"))
     os.environ[TOKEN] = order.mark
     output = os.dup(client)  # the loop watches a descriptor for one object
 
@@ -104,6 +107,8 @@ def converse(order: Order, client: int, link: BatchLink, *, stderr: int = 2, own
             server.end_input(STOPPING)
 
     link.on_end = end
+    if link.is_lost:  # so early that nothing is told of it
+        end()
     try:
         return server.run()
     finally:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent.batch.pool.warm_template import ForkedProgram, WarmTemplate
 from agent.batch.run.begin import encode_request
-from agent.listener.conversation import Conversation
+from agent.listener.conversation import Conversation, refuse
 from agent.listener.order import Order, encode_order, refusal_line
 from agent.listener.shared_workers import SharedWorkers
 from agent.output.fd_writer import FdWriter
@@ -138,19 +138,10 @@ class RpcListener:
         except OSError as error:
             reason = str(error) if isinstance(error, SpawnError) else f"cannot start: {error.strerror}"
             self._say(f"a client was not served: {reason}")
-            with sock:
-                sock.setblocking(False)
-                self._try_to_say(sock, reason)
+            refuse(sock, reason)
             return
         self._conversations[name] = begun
         self._clients.clients = len(self._conversations)
-
-    @staticmethod
-    def _try_to_say(sock: socket.socket, reason: str) -> None:
-        try:
-            sock.send(refusal_line(reason))
-        except OSError:
-            pass  # the client has gone already
 
     def _look(self) -> None:
         """Makes the socket again if it was removed. Says so once if something else is at its path."""
