@@ -111,6 +111,7 @@ def test_a_killed_listener_leaves_nothing_and_the_next_one_takes_its_path(zot, s
         assert at.stop().status == 0
 
 
+@pytest.mark.slow
 def test_a_killed_template_is_replaced(zot, server):
     with listening(zot, server, cold=True) as at:
         before = at.connect()
