@@ -156,6 +156,11 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     share of each; null without such a request."""
     model_usd: float | None = None
     """US dollars of `model_tokens`; null if they or a price are unknown."""
+    no_verdicts: int = 0
+    """Number of verdicts that its guards owed and did not give."""
+    limits: dict[str, float] = {}
+    """The limits that are set, by their names in the manifest and in its units: each holds for one worker with all its
+    processes."""
 
 
 class HostStats(msgspec.Struct, frozen=True):

@@ -21,6 +21,8 @@ LOG_MB = 5.0
 GROSS = 2.0
 """Multiple of the allowed `processes` at which the host acts at once: a fork bomb is out of control in a second."""
 MIB = 1024 * 1024
+LIMITED = ("rss_mb", "cpu_percent", "cpu_seconds", "processes", "open_files", "frames_per_s")
+"""The limits on use, by their names in the manifest."""
 
 
 def log_bytes(limits: Limits) -> int:
@@ -66,6 +68,11 @@ def breaches(limits: Limits, reading: LimitReading) -> Iterator[Breach]:
     rate = reading.frames_per_s
     if limits.frames_per_s is not None and rate is not None and rate > limits.frames_per_s:
         yield Breach(f"{rate:.0f} frames/s over frames_per_s {limits.frames_per_s:g}")
+
+
+def limits_set(limits: Limits) -> dict[str, float]:
+    """Name and value of each set limit on use."""
+    return {name: float(allowed) for name in LIMITED if (allowed := getattr(limits, name)) is not None}
 
 
 def limits_used(limits: Limits, readings: Iterable[LimitReading]) -> Iterator[tuple[str, float, float | None]]:

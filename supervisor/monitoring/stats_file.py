@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
     from supervisor.loop.loop import Loop
-    from supervisor.monitoring.metrics import MetricsFile
+    from supervisor.monitoring.metrics_file import MetricsFile
     from wire.stats import Stats
 
 METRICS_S = 1.0
@@ -84,7 +84,7 @@ class StatsFile:
         self._metrics: MetricsFile | None = None
         self._metrics_at = self._clock()
         if metrics_file is not None:
-            from supervisor.monitoring.metrics import MetricsFile  # takes 0.1 s, and most hosts write none
+            from supervisor.monitoring.metrics_file import MetricsFile  # takes 0.1 s, and most hosts write none
 
             self._metrics = MetricsFile(loop, metrics_file, first, openmetrics=openmetrics, on_error=self._report)
 

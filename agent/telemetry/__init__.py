@@ -1,1 +1,0 @@
-"""Spans of a run of the agent, by the conventions for generative AI."""
