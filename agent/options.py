@@ -10,6 +10,7 @@ from agent.run_flags import RunFlags
 from supervisor.cleanup.keeper import Keeper  # noqa: TC001  (msgspec reads the annotations)
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import Config
+from wire.traces.span import TraceContext  # noqa: TC001  (msgspec reads the annotations)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,6 +78,8 @@ class Options(RunRequest, frozen=True, kw_only=True):
     metrics_file: Path | None = None
     keeper: Keeper | None = None
     """With a run of a batch: the batch, which ends what the run may leave."""
+    trace_context: TraceContext | None = None
+    """In a run of a batch with `otel`: the span of its task. The spans of the run go to the batch."""
     trial: Trial | None = None
     """The trial of `zot ext bisect` that this run is; None for all other runs."""
     confinement: Confinement | None = None

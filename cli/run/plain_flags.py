@@ -72,6 +72,8 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--no-trace": ("no_trace", "switch"),
     "--metrics": ("metrics", "text"),
     "--openmetrics": ("openmetrics", "switch"),
+    "--otel": ("otel", "switch"),
+    "--otel-content": ("otel_content", "switch"),
 }
 COMMANDS = frozenset(
     {
