@@ -80,7 +80,7 @@ class HostEvent:
 
     event: str
     """One word: serving, stopping, stopped, reloading, skipped, withheld, newer_source, config, watch, cleanup, stats,
-    on_event, shared, note, or the kind of a notice about an extension."""
+    on_event, shared, note, otel, or the kind of a notice about an extension."""
     message: str
     """One line for a person."""
     level: EventLevel = "info"
