@@ -180,7 +180,7 @@ class Host:
         if kind == "host":
             self.supervisor.expect_person()
         if stats_file is not None or metrics_file is not None:
-            from supervisor.stats_recording import write_stats  # other hosts do not load it
+            from supervisor.stats_writer import write_stats  # other hosts do not load it
 
             self._stats_file = write_stats(
                 self.supervisor, kind, version, self.cwd, stats_file=stats_file, metrics_file=metrics_file,
