@@ -107,9 +107,11 @@ class EngineHost:
         """The timeline that follows the run, if it is to be written to a file."""
         if options.stats_file is None and options.metrics_file is None:
             return None
-        from agent.output.stats_timeline import Timeline  # other runs do not load it
+        from agent.output.stats_timeline import Timeline  # other runs do not load them
+        from supervisor.stats_writer import write_stats
 
-        recording = self.engine.supervisor.write_stats(
+        recording = write_stats(
+            self.engine.supervisor,
             "run",
             version,
             options.cwd,
