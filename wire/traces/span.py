@@ -42,6 +42,11 @@ class TraceContext(msgspec.Struct, frozen=True):
         state = {"TRACESTATE": self.state} if self.state else {}
         return {"TRACEPARENT": self.traceparent} | state
 
+    def added_to(self, environment: dict[str, str]) -> dict[str, str]:
+        """This environment with the variables, in place of those of another span."""
+        others = {name: value for name, value in environment.items() if name != "TRACESTATE"}
+        return others | self.environment()
+
 
 def read_context(traceparent: str, tracestate: str = "") -> TraceContext | None:
     """Reads a `traceparent`; None if it is none, as the standard says: then a new trace begins."""
