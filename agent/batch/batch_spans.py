@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.telemetry import genai
+from supervisor.telemetry.telemetry import begin_telemetry
 from wire.batch import records
 from wire.batch.outcome import TaskStatus
 
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.batch.request import BatchRequest
-    from supervisor.telemetry.span_recorder import OpenSpan, SpanRecorder
+    from supervisor.loop.loop import Loop
+    from supervisor.telemetry.span_recorder import OpenSpan
+    from supervisor.telemetry.telemetry import Telemetry
     from wire.batch.outcome import Outcome
-    from wire.traces.span import TraceContext
+    from wire.frames.trace_context import TraceContext
 
     Tell = Callable[[records.AnyRecord], None]
 
@@ -42,22 +45,34 @@ class _Task:
 
 
 class BatchSpans:
-    """Of one start of a batch. `send` takes lines with spans."""
+    """Of one start of a batch, as a context manager: entering it starts the export, leaving it exports the rest. `say`
+    gets lines for the user, for failures."""
 
-    def __init__(self, recorder: SpanRecorder, send: Callable[[bytes], None], request: BatchRequest) -> None:
-        self._recorder = recorder
-        self._send = send
+    def __init__(self, loop: Loop, request: BatchRequest, version: str, say: Callable[[str], None]) -> None:
+        self._loop, self._version, self._say = loop, version, say
         self._is_in_message_batches = request.batch_api
-        self._batch = recorder.begin("zot.batch")
+        self._telemetry: Telemetry | None = None
+        """None if the standard's variables turn it off."""
         self._tasks: dict[str, _Task] = {}
+
+    def __enter__(self) -> None:
+        self._telemetry = begin_telemetry(self._loop, self._version, self._say)
+        if self._telemetry is not None:
+            self._recorder = self._telemetry.recorder
+            self._batch = self._recorder.begin("zot.batch")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._telemetry is not None:
+            self._telemetry.close(at_once=kind is not None)
 
     def relay(self, line: bytes) -> None:
         """Takes a line with spans of a run, without its LF, as it came."""
-        self._send(line + b"\n")
+        if self._telemetry is not None:
+            self._telemetry.send(line + b"\n")
 
-    def context_of(self, task: str) -> TraceContext:
-        """The span of this task, which begins with its first attempt."""
-        return self._task(task).span.context
+    def context_of(self, task: str) -> TraceContext | None:
+        """The span of this task, which begins with its first attempt; None without export."""
+        return None if self._telemetry is None else self._task(task).span.context
 
     def _task(self, task: str) -> _Task:
         if task not in self._tasks:
@@ -70,7 +85,8 @@ class BatchSpans:
         """`tell`, preceded by the spans."""
 
         def told(record: records.AnyRecord) -> None:
-            self._seen(record)
+            if self._telemetry is not None:
+                self._seen(record)
             tell(record)
 
         return told
@@ -90,6 +106,8 @@ class BatchSpans:
                     wait.end()
             case records.TaskEnd():
                 self._attempt_ended(record.outcome, final=record.final)
+            case records.BatchEnd():
+                self._end_batch(record)
 
     def _attempt_ended(self, outcome: Outcome, *, final: bool) -> None:
         task = self._task(outcome.id)
@@ -121,8 +139,8 @@ class BatchSpans:
         task.span.set({genai.STATUS: task.status.value, "zot.task.attempts": task.attempts, genai.COST_USD: cost})
         task.span.end("" if task.status is TaskStatus.OK else task.status.value)
 
-    def end(self, end: records.BatchEnd) -> None:
-        """The batch has ended: tasks without an outcome count as interrupted, or as their last attempt."""
+    def _end_batch(self, end: records.BatchEnd) -> None:
+        """Tasks without an outcome end as their last attempt has, or as interrupted."""
         for id_ in list(self._tasks):
             self._end(id_)
         self._batch.set(

@@ -63,7 +63,7 @@ class EngineHost:
         self._abort = abort
         self.event_writer = EventWriter(loop, abort, *readers, output=output)
         self.notices = StderrNotices(loop, self.event_writer, stderr=stderr, before_line=before_line)
-        self._telemetry = self._make_telemetry(options, version, provider.name, send_spans)
+        self._telemetry = self._make_telemetry(loop, options, version, provider, send_spans)
         self.engine = Engine(
             loop,
             options,
@@ -114,9 +114,11 @@ class EngineHost:
         """The timeline that follows the run, if it is to be written to a file."""
         if options.stats_file is None and options.metrics_file is None:
             return None
-        from agent.output.stats_timeline import Timeline  # other runs do not load it
+        from agent.output.stats_timeline import Timeline  # other runs do not load them
+        from supervisor.stats_recording import write_stats
 
-        recording = self.engine.supervisor.write_stats(
+        recording = write_stats(
+            self.engine.supervisor,
             "run",
             version,
             options.cwd,
@@ -132,14 +134,21 @@ class EngineHost:
         return timeline
 
     def _make_telemetry(
-        self, options: Options, version: str, provider: str, send: Callable[[bytes], None] | None
+        self,
+        loop: Loop,
+        options: Options,
+        version: str,
+        provider: Provider | ProviderUnavailable,
+        send: Callable[[bytes], None] | None,
     ) -> RunTelemetry | None:
         """The spans of the run, if it is to have any."""
         if not options.otel and options.trace_context is None:
             return None
-        from agent.engine.run_telemetry import RunTelemetry  # other runs do not load it
+        from agent.engine.run_telemetry import begin_run_telemetry  # other runs do not load it
 
-        return RunTelemetry(options, version, provider, send)
+        return begin_run_telemetry(
+            loop, options, version, provider, lambda text: self.notices.say(f"zot: {text}"), send
+        )
 
     def begin_work(self) -> None:
         """Opens the span of a run, or of a prompt of rpc."""
@@ -203,12 +212,15 @@ class EngineHost:
         self._end_alerts()
 
     def finish_stats(self, result: events.Result) -> None:
-        """Writes how the run ended to the stats file and the metrics, to its trace, and to its spans."""
+        """Writes how the run ended to the stats file and the metrics, to its trace, and to its spans, and exports the
+        rest of these."""
         if self._timeline is not None:
             self._timeline.close(result)
         if self._trace is not None:
             self._trace.close(last_line(result, self.engine.provider_name, self.engine.model))
-        self.end_work(result)
+        if self._telemetry is not None:
+            self._telemetry.end(result)
+            self._telemetry.close(at_once=self._abort.at_once)
 
     def close(self) -> None:
         """Closes the control socket, the session and stderr. To be called last."""
@@ -221,6 +233,8 @@ class EngineHost:
         self._abort.at_once = True
         self.stop()
         self._control.close()
+        if self._telemetry is not None:
+            self._telemetry.close(at_once=True)
 
     # --- callbacks ----------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from supervisor.calls.guarded_call import GuardedCall
     from supervisor.calls.request_in_flight import Cancellable
     from supervisor.loop.loop import Loop
+    from wire.frames.trace_context import TraceContext
 
 
 class AgentTools:
@@ -55,6 +56,9 @@ class AgentTools:
             self._loop.call_later(0, partial(done, told))
 
         return self._toolbox.begin(_call_of(call), call.args, ended, for_model=False, on_progress=on_progress)
+
+    def context_of(self, call: GuardedCall) -> TraceContext | None:
+        return None if self._toolbox.follower is None else self._toolbox.follower.context_of(call.call_id)
 
     def began(self, call: GuardedCall) -> None:
         """Tells readers of the call."""
