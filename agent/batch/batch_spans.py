@@ -1,20 +1,23 @@
 """The spans of a batch: one for the batch, and a trace of its own for each task, linked to that of the batch.
 
-    zot.batch                   one start of a batch
-    zot.task ID                 from its first attempt to its outcome; a root
-      zot.wait rate_limit       while an attempt waits for the limits of the provider
-      invoke_agent zot          an attempt: its run sends these spans, and those below, over its link
-      chat MODEL                an attempt in a message batch
+zot.batch                   one start of a batch
+zot.task ID                 from its first attempt to its outcome; a root
+  zot.wait rate_limit       while an attempt waits for the limits of the provider
+  invoke_agent zot          an attempt: its run sends these spans, and those below, over its link
+  chat MODEL                an attempt in a message batch
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
+
 from agent.telemetry import genai
 from supervisor.telemetry.telemetry import begin_telemetry
 from wire.batch import records
 from wire.batch.outcome import TaskStatus
+from wire.events import Totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from supervisor.telemetry.telemetry import Telemetry
     from wire.batch.outcome import Outcome
     from wire.frames.trace_context import TraceContext
+    from wire.traces.span import Value
 
     Tell = Callable[[records.AnyRecord], None]
 
@@ -99,7 +103,7 @@ class BatchSpans:
                 self._task(record.task).began_ns = self._recorder.clock_ns()
             case records.TaskPaused():
                 task = self._task(record.task)
-                about = {"zot.wait.for": "rate_limit", "zot.attempt.number": record.attempt}
+                about: dict[str, Value | None] = {"zot.wait.for": "rate_limit", "zot.attempt.number": record.attempt}
                 task.wait = self._recorder.begin("zot.wait rate_limit", task.span.context, about)
             case records.TaskResumed():
                 if (wait := self._task(record.task).wait) is not None:
@@ -126,7 +130,7 @@ class BatchSpans:
         span = self._recorder.begin(
             f"chat {outcome.model}", task.span.context,
             {genai.OPERATION: "chat", genai.PROVIDER: outcome.provider, genai.REQUEST_MODEL: outcome.model,
-             **genai.usage(outcome.usage)},
+             **genai.usage(Totals(**asdict(outcome.usage), cost_usd=outcome.cost_usd))},
             kind="client", start_ns=task.began_ns or None,
         )  # fmt: skip
         span.end("" if outcome.status is TaskStatus.OK else outcome.status.value)

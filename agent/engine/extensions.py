@@ -275,7 +275,7 @@ def _settle(options: Options, supervisor: Supervisor, provider: Provider | None,
 
 
 def _nothing() -> None:
-    """Nobody follows the wait."""
+    """Does nothing: the wait has no follower."""
 
 
 def _are_settled(extensions: Iterable[Extension], abort: Abort) -> bool:

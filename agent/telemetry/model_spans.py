@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from supervisor.process.teardown import Stoppable
     from supervisor.telemetry.span_recorder import OpenSpan
 
+
 class SpanProvider:
     """Passes requests on to `inner`. A retry of the same request is an event of its span."""
 

@@ -81,7 +81,7 @@ class RunSpans:
         )
 
     def end(self, result: events.Result) -> None:
-        """The agent has ended its work, with this result. What is still open ends with it."""
+        """The agent has ended its work, with this result. Open calls and waits end with it."""
         if (agent := self._agent) is None:
             return
         for span in (*self._calls.values(), *self._questions.values()):

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from agent.tools.extension_tools.tools import ExtensionTools
     from agent.transcript import ToolCall
     from agent.trial.trial import Trial
-    from supervisor.calls.request_in_flight import Cancellable
     from supervisor.calls.guarded_call import GuardedCall
+    from supervisor.calls.request_in_flight import Cancellable
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop
     from supervisor.process.teardown import Stoppable
