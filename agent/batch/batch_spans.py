@@ -18,6 +18,7 @@ from supervisor.telemetry.telemetry import begin_telemetry
 from wire.batch import records
 from wire.batch.outcome import TaskStatus
 from wire.events import Totals
+from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,4 +156,5 @@ class BatchSpans:
                 **{f"zot.batch.statuses.{status}": count for status, count in end.statuses.items() if count},
             }
         )
-        self._batch.end("" if end.exit_code == 0 else end.reason)
+        partly = Status.PARTIAL_BATCH.value if end.reason == "done" else end.reason
+        self._batch.end("" if end.exit_code == 0 else partly)

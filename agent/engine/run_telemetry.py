@@ -8,7 +8,6 @@ from agent.model.provider import ProviderUnavailable
 from agent.telemetry.model_spans import SpanProvider
 from agent.telemetry.run_spans import RunSpans
 from supervisor.telemetry.span_recorder import SpanRecorder
-from supervisor.telemetry.telemetry import begin_telemetry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +31,9 @@ def begin_run_telemetry(
         assert send is not None
         recorder = SpanRecorder(send)
     else:
-        telemetry = begin_telemetry(loop, version, say) if options.otel else None
+        from supervisor.telemetry.telemetry import begin_telemetry  # runs of a batch do not load it
+
+        telemetry = begin_telemetry(loop, version, say)
         if telemetry is None:
             return None
         recorder = telemetry.recorder
