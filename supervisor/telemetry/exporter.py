@@ -123,11 +123,10 @@ class Exporter:
         if self.child is not None:
             self._loop.outliving.discard(self.child.pid)
             self.child = None
-        if not self._is_closed:
+        if not (self._is_closed and status.code in (0, -signal.SIGKILL)):
             said = self._last_words.last_line()
-            self._failed(
-                Failed("traces", "", f"the process that exports them has ended ({status}){said and f': {said}'}")
-            )
+            reason = f"the process that exports them has ended ({status})"
+            self._failed(Failed("traces", "", f"{reason}: {said}" if said else reason))
 
     def close(self, *, at_once: bool = False) -> None:
         """Has the process export what it has, and end; it is killed after `FLUSH_S` seconds, or at once."""

@@ -62,8 +62,8 @@ LINE_LIMIT = 4 * 1024 * 1024
 """Maximum of bytes of a line."""
 WAITING_LIMIT = 32 * 1024 * 1024
 """Maximum of bytes of the lines of all spans that wait."""
-QUEUE = 2048
-"""Default of `OTEL_BSP_MAX_QUEUE_SIZE`, as the standard says."""
+QUEUE, BATCH = 2048, 512
+"""Defaults of `OTEL_BSP_MAX_QUEUE_SIZE` and `OTEL_BSP_MAX_EXPORT_BATCH_SIZE`, as the standard says."""
 READ = 65536
 LATE_S = 1.0
 """Seconds after the time for the flush in which the kernel ends the process, whatever holds it."""
@@ -131,14 +131,19 @@ def _is_long(value: object) -> bool:
     return isinstance(value, int) and not -LONG <= value < LONG
 
 
+def _count(variable: str, default: int) -> int:
+    """The value of a variable that is a number of spans; the default if it is none."""
+    try:
+        return max(1, int(os.environ.get(variable, "") or default))
+    except ValueError:
+        return default
+
+
 class Waiting:
     """Counts the spans that wait. All methods may be called from any thread."""
 
     def __init__(self) -> None:
-        try:
-            self.limit = max(1, int(os.environ.get("OTEL_BSP_MAX_QUEUE_SIZE", "") or QUEUE))
-        except ValueError:
-            self.limit = QUEUE
+        self.limit = _count("OTEL_BSP_MAX_QUEUE_SIZE", QUEUE)
         self.count = self._size = 0
         self._lock = threading.Lock()
 
@@ -172,7 +177,9 @@ class Traces:
         if order.traces == "console":
             options = {"out": sys.stderr, "formatter": lambda span: span.to_json(indent=None) + "\n"}
         self.exporter = watched(**options)
-        self._processor = BatchSpanProcessor(self.exporter, max_queue_size=self._waiting.limit)
+        limit = self._waiting.limit
+        at_once = min(limit, _count("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", BATCH))
+        self._processor = BatchSpanProcessor(self.exporter, max_queue_size=limit, max_export_batch_size=at_once)
 
     def _exporter_class(self, order: Order) -> Any:
         if order.traces == "grpc":
