@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+if TYPE_CHECKING:
+    from tests.support.otlp_receiver import ReceivedSpan
+
+CLIENT = 3
+"""The kind of a span of a client, in the protocol."""
 VOLATILE = ("gen_ai.response.time_to_first_chunk", "gen_ai.agent.version", "gen_ai.conversation.id")
 """Attributes that are new in each run: only that they are there is shown."""
 
@@ -60,4 +65,19 @@ def _node(span: dict[str, Any], below: dict[str, list[dict[str, Any]]]) -> Node:
     return Node(
         span["name"], span.get("kind", "internal"), attributes, told, span.get("message", ""),
         [_node(each, below) for each in below.get(span["span_id"], ())],
+    )  # fmt: skip
+
+
+def received(spans: list[ReceivedSpan]) -> list[Node]:
+    """The trees of spans that a collector has got."""
+    return trees(
+        [
+            {
+                "name": span.name, "trace_id": span.trace_id, "span_id": span.span_id, "parent_id": span.parent_id,
+                "kind": "client" if span.kind == CLIENT else "internal", "start_ns": span.start_ns,
+                "end_ns": span.end_ns, "attributes": span.attributes, "message": span.error or "",
+                "events": [{"name": name, "attributes": attributes} for name, attributes in span.events],
+            }
+            for span in spans
+        ]
     )  # fmt: skip
