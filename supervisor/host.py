@@ -80,7 +80,7 @@ class HostEvent:
 
     event: str
     """One word: serving, stopping, stopped, reloading, skipped, withheld, newer_source, config, watch, cleanup, stats,
-    on_event, shared, note, or the kind of a notice about an extension."""
+    on_event, shared, note, otel, or the kind of a notice about an extension."""
     message: str
     """One line for a person."""
     level: EventLevel = "info"
@@ -180,7 +180,7 @@ class Host:
         if kind == "host":
             self.supervisor.expect_person()
         if stats_file is not None or metrics_file is not None:
-            from supervisor.stats_recording import write_stats  # other hosts do not load it
+            from supervisor.stats_writer import write_stats  # other hosts do not load it
 
             self._stats_file = write_stats(
                 self.supervisor, kind, version, self.cwd, stats_file=stats_file, metrics_file=metrics_file,

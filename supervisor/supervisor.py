@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from wire.manifest import Limits
     from wire.stats import ExtensionStats, HostKind
 
+    Answered = Callable[[ToolAnswer], None]
+    BeginCallSpan = Callable[[OwnedTool, bytes, str, Answered], tuple[TraceContext, Answered]]
     Environment = Mapping[str, str] | Callable[[FoundExtension], Mapping[str, str]]
 
 
@@ -133,6 +135,8 @@ class Supervisor:
         """Called with each fall of an extension."""
         self.on_change: list[Callable[[Extension], None]] = []
         """Called when the state or the registrations of an extension may have changed."""
+        self.begin_call_span: BeginCallSpan | None = None
+        """Opens the span of a call without a context, and returns its context and the callback that ends it."""
         self.calls_for_runs: Callable[[Extension, HostCall, HostCallAnswer], bool] = lambda *_: False
         """Takes the calls that an extension makes for a run that is attached to this host; returns False for others."""
         self.sharing = Sharing()
@@ -155,6 +159,10 @@ class Supervisor:
     def set_model(self, model: str) -> None:
         """Sets the model that extensions get from now on when they start."""
         self._context.set_model(model)
+
+    def watch_starts(self, starting: Callable[[FoundExtension, Worker], dict[str, str]]) -> None:
+        """Has `starting` called before each start of a worker's process; it returns further variables for it."""
+        self._context.starting = starting
 
     def start(self, found: Iterable[FoundExtension], env: Environment, data: Path | None = None) -> None:
         """Starts all extensions at the same time and returns; `settle` waits for them. `env` is the environment of all,
@@ -287,6 +295,8 @@ class Supervisor:
         context: TraceContext | None = None,
     ) -> RequestInFlight:  # fmt: skip
         """Calls this tool, see `ToolCallInFlight`. `done` gets the answer, `on_progress` each progress message."""
+        if context is None and self.begin_call_span is not None:
+            context, done = self.begin_call_span(owned, args, tool_id, done)
         return ToolCallInFlight(self.loop, self._checkers, owned, args, done, on_progress, tool_id, around, context)
 
     def begin_command(self, owned: OwnedCommand, args: str, done: Callable[[CommandAnswer], None]) -> RequestInFlight:

@@ -115,7 +115,7 @@ class EngineHost:
         if options.stats_file is None and options.metrics_file is None:
             return None
         from agent.output.stats_timeline import Timeline  # other runs do not load them
-        from supervisor.stats_recording import write_stats
+        from supervisor.stats_writer import write_stats
 
         recording = write_stats(
             self.engine.supervisor,

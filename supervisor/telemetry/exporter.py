@@ -76,15 +76,18 @@ class Exporter:
         self._failures: dict[str, Failed] = {}
         """The first failure of each signal."""
         self._told: set[tuple[str, str]] = set()
-        self._start()
+        loop.call_later(0, self._start_if_needed)  # a host with cgroups has no child before it has prepared them
 
     def send(self, line: bytes, spans: int = 0) -> None:
         """Hands over a line, LF included, with this number of spans. A line that cannot be handed over is lost."""
         self._lost += spans
-        if self.child is None and not self._is_closed and self._starts.admits(self._loop.clock()):
-            self._start()
+        self._start_if_needed()
         if self.child is not None and not self.child.send(line):
             self._failed(Failed("traces", "", "the process that exports them does not read fast enough"))
+
+    def _start_if_needed(self) -> None:
+        if self.child is None and not self._is_closed and self._starts.admits(self._loop.clock()):
+            self._start()
 
     def _start(self) -> None:
         self._splitter = LineSplitter(LINE_LIMIT)

@@ -1,8 +1,8 @@
 """The process that exports telemetry: `python -P PATH/supervisor/telemetry/exporter_main.py`. It alone imports the SDK.
 
 Standard input has the lines of `lines`; at its end, which is also the end of a killed host, the process exports what it
-has, within the time that the order gives, and ends. Standard output tells what has arrived, and what has failed. What
-waits is bounded in number and size: a collector that is too slow costs spans, not memory.
+has, within the time that the order gives, and ends. Standard output tells what has arrived, and what has failed. The
+spans that wait are bounded in number and size: a collector that is too slow costs spans, not memory.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Host:
     """Standard output. Lines are written whole, from any thread."""
 
     def __init__(self) -> None:
-        """What the SDK writes to descriptor 1 goes to standard error."""
+        """Output of the SDK to descriptor 1 goes to standard error."""
         self._output = os.dup(1)
         os.dup2(2, 1)
         self._lock = threading.Lock()

@@ -11,7 +11,7 @@ from supervisor.telemetry.settings import Signal, Way  # noqa: TC001  (msgspec r
 
 
 class Order(msgspec.Struct, frozen=True, tag_field="type", tag="order"):
-    """What the process is to export, and for whom."""
+    """The signals to export, and the host that they are about."""
 
     traces: Way
     metrics: Way

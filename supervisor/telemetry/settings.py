@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from supervisor.telemetry.sampling import Sampler, read_sampler
+from supervisor.telemetry.sampler import Sampler, read_sampler
 from wire.frames.trace_context import TraceContext, read_context
 from wire.text import one_line
 

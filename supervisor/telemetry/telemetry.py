@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from supervisor.loop.loop import Loop, Timer
+    from supervisor.supervisor import Supervisor
     from supervisor.telemetry.settings import Settings
-    from wire.stats import Stats
+    from wire.stats import HostKind, Stats
 
 NEEDED = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 MISSING = "--otel needs the SDK of OpenTelemetry: pip install 'pyzot[otel]'"
@@ -88,26 +89,41 @@ class Telemetry:
             self._exporter.send(line, count)
 
     def follow(self, figures: Callable[[], Stats]) -> None:
-        """Exports these figures as metrics from now on, and once more at the end."""
+        """Exports these figures as metrics from now on, and once more at the end. See `export_figures`."""
         if self._settings.metrics != "none" and self._exporter is not None:
             self._figures = figures
-            self._tell_figures()
+            self.tell_figures()
 
-    def _tell_figures(self) -> None:
-        assert self._figures is not None
-        assert self._exporter is not None
-        self._exporter.send(stats.encode(self._figures()))
+    def tell_figures(self, *, is_last: bool = False) -> None:
+        """Exports the figures of this moment. With `is_last` they are not looked at again."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_later(self._settings.metrics_s, self._tell_figures)
+            self._timer = None
+        figures, exporter = self._figures, self._exporter
+        if figures is None or exporter is None:
+            return
+        exporter.send(stats.encode(figures()))
+        if is_last:
+            self._figures = None
+        else:
+            self._timer = self._loop.call_later(self._settings.metrics_s, self.tell_figures)
 
     def close(self, *, at_once: bool = False) -> None:
         """Exports the rest, within `exporter.FLUSH_S` seconds, and ends the process that exports. With `at_once` the
         rest is lost. Later calls do nothing."""
-        exporter = self._exporter
-        if self._timer is not None and exporter is not None:
-            self._tell_figures()
-            self._timer.cancel()
-        self._exporter = None
+        self.tell_figures(is_last=True)
+        exporter, self._exporter = self._exporter, None
         if exporter is not None:
             exporter.close(at_once=at_once)
+
+
+def export_figures(telemetry: Telemetry, supervisor: Supervisor, kind: HostKind, version: str, cwd: str) -> None:
+    """Exports the figures of a supervisor from now on. The last ones are of its last sample, when its extensions still
+    run: after their end they use no memory."""
+    telemetry.follow(lambda: supervisor.snapshot(kind, version, cwd))
+
+    def sampled() -> None:
+        if supervisor.closed:
+            telemetry.tell_figures(is_last=True)
+
+    supervisor.on_sample.append(sampled)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.monitoring import stats_file
 from supervisor.monitoring.sampler import BUSY_S, IDLE_S, SHARE, YOUNG_S, next_interval
-from supervisor.stats_recording import write_stats
+from supervisor.stats_writer import write_stats
 from wire import stats
 
 if TYPE_CHECKING:

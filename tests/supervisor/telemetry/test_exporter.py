@@ -46,6 +46,7 @@ class Place:
         telemetry = begin_telemetry(self.loop, "1.2.3", self.said.append, environ, is_lasting=is_lasting)
         assert telemetry is not None
         self.begun.append(telemetry)
+        self.loop.run_until(lambda: telemetry._exporter is None or telemetry._exporter.child is not None)
         return telemetry
 
     def export(self, environ: dict[str, str], spans: int = 3) -> list[str]:

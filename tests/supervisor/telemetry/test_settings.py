@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.telemetry.sampling import Sampler
+from supervisor.telemetry.sampler import Sampler
 from supervisor.telemetry.settings import GRPC, Settings, read_settings
 from wire.frames.trace_context import TraceContext
 
