@@ -2,7 +2,7 @@
 
 zot.batch                   one start of a batch
 zot.task ID                 from its first attempt to its outcome; a root
-  zot.wait rate_limit       while an attempt waits for the limits of the provider
+  wait rate_limit       while an attempt waits for the limits of the provider
   invoke_agent zot          an attempt: its run sends these spans, and those below, over its link
   chat MODEL                an attempt in a message batch
 """
@@ -105,7 +105,7 @@ class BatchSpans:
             case records.TaskPaused():
                 task = self._task(record.task)
                 about: dict[str, Value | None] = {"zot.wait.for": "rate_limit", "zot.attempt.number": record.attempt}
-                task.wait = self._recorder.begin("zot.wait rate_limit", task.span.context, about)
+                task.wait = self._recorder.begin("wait rate_limit", task.span.context, about)
             case records.TaskResumed():
                 if (wait := self._task(record.task).wait) is not None:
                     wait.end()

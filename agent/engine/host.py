@@ -209,6 +209,8 @@ class EngineHost:
         self._control.wind_down()
         self._learn_use()
         self.engine.stop(at_once=self._abort.at_once)
+        if self._telemetry is not None:
+            self._telemetry.stopped()
         self._end_alerts()
 
     def finish_stats(self, result: events.Result) -> None:

@@ -4,8 +4,8 @@
       chat MODEL              a request to the model, see `model_spans`
       execute_tool NAME       a call from before its guards judge it until its result is judged
         execute_tool NAME     a call that an extension makes for it
-      zot.wait extensions     before the first request
-      zot.wait permission     for a person's decision
+      wait extensions     before the first request
+      wait permission     for a person's decision
 
 Without `with_content` no text leaves that a user, a model or a tool has written.
 """
@@ -105,7 +105,7 @@ class RunSpans:
             case events.PermissionAsked():
                 call = None if record.tool_id is msgspec.UNSET else self.context_of(record.tool_id)
                 self._questions[record.id] = self.recorder.begin(
-                    "zot.wait permission", call or self.context,
+                    "wait permission", call or self.context,
                     {"zot.wait.for": "permission", "zot.wait.event": record.event, genai.EXTENSION: record.extension},
                 )  # fmt: skip
             case events.PermissionAnswered(id=id_, decision=decision) if id_ in self._questions:
@@ -115,7 +115,7 @@ class RunSpans:
 
     def wait_begins(self) -> Callable[[], None]:
         """The run begins to wait for its extensions. Returns the function for the end of the wait."""
-        return self.recorder.begin("zot.wait extensions", self.context, {"zot.wait.for": "extensions"}).end
+        return self.recorder.begin("wait extensions", self.context, {"zot.wait.for": "extensions"}).end
 
     # --- calls of tools -----------------------------------------------------------------------------------
 

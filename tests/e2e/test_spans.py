@@ -117,7 +117,7 @@ def test_each_prompt_of_rpc_has_a_trace_and_waits_for_a_person(
     assert len({span.trace_id for span in collector.named("invoke_agent zot")}) == 2
     assert without_extensions(runs[1]).names() == ["invoke_agent zot", "chat m"]
     shout = runs[0].find("execute_tool shout")
-    wait = shout.find("zot.wait permission")
+    wait = shout.find("wait permission")
     assert wait.attributes == {
         "zot.wait.for": "permission", "zot.wait.event": "tool_call", "zot.extension.name": "asks",
         "zot.wait.decision": "allowed",

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 CLIENT = 3
 """The kind of a span of a client, in the protocol."""
-VOLATILE = ("gen_ai.response.time_to_first_chunk", "gen_ai.agent.version", "gen_ai.conversation.id")
+VOLATILE = (
+    "gen_ai.response.time_to_first_chunk", "gen_ai.agent.version", "gen_ai.conversation.id", "process.pid",
+)  # fmt: skip
 """Attributes that are new in each run: only that they are there is shown."""
 
 

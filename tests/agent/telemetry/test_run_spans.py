@@ -50,7 +50,7 @@ def guard(parent: Path, source: str = GUARD) -> str:
 
 
 def without_waits(node: Node) -> list[Any]:
-    return [name for name in node.names() if name != "zot.wait extensions"]
+    return [name for name in node.names() if name != "wait extensions"]
 
 
 def agent(status: Status = Status.OK, steps: int = 1, tokens: int = 1, **more: Any) -> dict[str, Any]:
@@ -111,27 +111,53 @@ def test_a_run_without_tools(tmp_path):
     assert tree == node("invoke_agent zot", agent(), node("chat m", chat(), kind="client"))
 
 
+def verdict(tool: str, call_id: str, outcome: str = "allow", **more: Any) -> Node:
+    about = {
+        "zot.extension.name": "guard",
+        "zot.verdict.event": "tool_call",
+        "zot.verdict.outcome": outcome,
+        "zot.verdict.blocked": outcome == "deny",
+        "gen_ai.tool.name": tool,
+        "gen_ai.tool.call.id": call_id,
+    }
+    return node("verdict tool_call guard", about | more)
+
+
 def test_a_run_with_a_guard_and_all_kinds_of_calls(tmp_path):
     calls = (
         ("1", "bash", {"command": "true"}), ("2", "shout", {"text": "a private text"}),
         ("3", "bash", {"command": "cat secret"}), ("4", "bash", {"command": "exit 3"}),
-        ("5", "bash", {"command": "sleep 60", "timeout": 1}), ("6", "fall", {}), ("7", "nothing_known", {}),
-        ("8", "bash", "not JSON"),
+        ("5", "bash", {"command": "sleep 60", "timeout": 1}), ("6", "nothing_known", {}), ("7", "bash", "not JSON"),
     )  # fmt: skip
     tree = traced_run(tmp_path, says("", *calls), says("done"), extensions=(guard(tmp_path),))
-    assert tree.below[0] == node("zot.wait extensions", {"zot.wait.for": "extensions"})
-    assert [each for each in tree.below[1:] if each.name.startswith("execute_tool")] == [
-        call("bash", "1"),
-        call("shout", "2", "guard"),
-        call("bash", "3", **{"error.type": "blocked"}),
-        call("bash", "4", **{"error.type": "tool_error"}),
-        call("bash", "5", **{"error.type": "timeout"}),
-        call("fall", "6", "guard", **{"error.type": "crashed"}),
-        call("nothing_known", "7", **{"error.type": "tool_error"}),
-        call("bash", "8", **{"error.type": "tool_error"}),
-    ]
-    assert tree.attributes == agent(steps=2, tokens=2)
-    assert [each.attributes for each in tree.all() if each.kind == "client"] == [chat("tool_call"), chat()]
+    start = {
+        "zot.extension.name": "guard", "zot.extension.dialect": "zot", "zot.extension.is_restart": False,
+        "zot.extension.protocol": tree.find("start extension guard").attributes["zot.extension.protocol"],
+        "zot.extension.tools": 2, "process.pid": "…",
+    }  # fmt: skip
+    assert tree == node(
+        "invoke_agent zot",
+        agent(steps=2, tokens=2),
+        node("start extension guard", start),
+        node("wait extensions", {"zot.wait.for": "extensions"}),
+        node("chat m", chat("tool_call"), kind="client"),
+        call("bash", "1", "", verdict("bash", "1")),
+        call("shout", "2", "guard", verdict("shout", "2")),
+        call("bash", "3", "", verdict("bash", "3", "deny"), **{"error.type": "blocked"}),
+        call("bash", "4", "", verdict("bash", "4"), **{"error.type": "tool_error"}),
+        call("bash", "5", "", verdict("bash", "5"), **{"error.type": "timeout"}),
+        call("nothing_known", "6", **{"error.type": "tool_error"}),
+        call("bash", "7", **{"error.type": "tool_error"}),
+        node("chat m", chat(), kind="client"),
+    )
+
+
+def test_a_call_of_a_tool_whose_extension_falls(tmp_path):
+    tree = traced_run(tmp_path, says("", ("1", "fall", {})), says("done"), extensions=(guard(tmp_path),))
+    assert tree.find("execute_tool fall") == call(
+        "fall", "1", "guard", verdict("fall", "1"), **{"error.type": "crashed"}
+    )
+    assert tree.find("exit extension guard").attributes["error.type"] == "crashed"
 
 
 def test_programs_of_a_call_go_on_with_its_span(tmp_path):
