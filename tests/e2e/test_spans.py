@@ -85,7 +85,7 @@ def test_the_address_and_the_names_of_a_server(zot: Zot, server: Any, collector:
 def test_a_run_that_is_interrupted(zot: Zot, server: Any, collector: OtlpReceiver) -> None:
     server.add(hold_first_byte(text_reply("never")))
     flags = ("--json", "--base-url", server.base_url, "--api-key", "k", "--model", "m", "--otel", "--no-ext")
-    with zot.start("-p", "go", *flags) as running:
+    with zot.start(*flags, "go") as running:
         server.wait_for_requests(1)
         running.process.send_signal(signal.SIGINT)
         outcome = running.finish()
