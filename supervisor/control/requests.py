@@ -17,6 +17,7 @@ from supervisor.extension.program_worker import RestartedElsewhereError
 from supervisor.loop.loop import Timestamp
 from wire import control, frames
 from wire.dialects.base import EVENTS, HOOK_POINTS
+from wire.frames.trace_context import read_context
 from wire.settings.limit_changes import LimitError
 from wire.suggestions import UnknownNameError
 from wire.text import valid_text
@@ -264,7 +265,8 @@ class ControlRequests:
             case frames.ToolCall(name=name, args=args):
                 owned = registrations.tool(name)
                 done = self._marking(owned, opened.called)
-                return self._supervisor.begin_call(owned, bytes(args), done, opened.progressed)
+                context = read_context(request.traceparent or "", request.tracestate or "")
+                return self._supervisor.begin_call(owned, bytes(args), done, opened.progressed, context=context)
             case frames.CommandInvoked(name=name, args=text):
                 command = registrations.command(name)
                 return self._supervisor.begin_command(command, text or "", opened.commanded)

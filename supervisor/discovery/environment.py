@@ -69,6 +69,7 @@ MINIMAL = (
     "TMPDIR", "TMP", "TEMP",
     "XDG_*", "ZOT_HOME",
     "SSL_CERT_*",
+    "TRACEPARENT", "TRACESTATE",
 )  # fmt: skip
 """Variables that any program may need and that hold no secrets. Proxies are left out: their addresses may contain
 passwords, and only network programs need them. Variables that change how programs run, such as `LD_PRELOAD` or

@@ -167,7 +167,8 @@ class Generation:
 
     def _start(self, slot: WorkerSlot, refusal: str = "") -> None:
         mark, hello_s = self._owner.next_mark(), self.hello_s
-        slot.start(mark, self._env, found=self.found, limits=self.limits, hello_s=hello_s, refusal=refusal)
+        env = self._env | (self._host.starting(self.found, slot.worker) if self.found.link is None else {})
+        slot.start(mark, env, found=self.found, limits=self.limits, hello_s=hello_s, refusal=refusal)
 
     def refusal(self, worker: Worker) -> str:
         is_first = self.slots[worker.index].starts == 1 and not self.lazy.has_run  # a restart may read changed files

@@ -74,6 +74,8 @@ class HostContext(msgspec.Struct):
     registrations: Path | None = None
     """The folder of the registrations of last starts; None if no extension sleeps."""
     restarts: RestartGate = msgspec.field(default_factory=RestartGate)
+    starting: Callable[[FoundExtension, Worker], dict[str, str]] = lambda _found, _worker: {}
+    """Called before each start of a worker's process; returns further variables for it."""
 
     def set_model(self, model: str) -> None:
         """Sets the model that extensions get from now on when they start."""

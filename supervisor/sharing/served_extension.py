@@ -19,6 +19,7 @@ from supervisor.sharing.session_use import Uses
 from wire import frames
 from wire.dialects import attach
 from wire.dialects.attach import Registered
+from wire.frames.trace_context import read_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -218,7 +219,8 @@ def _request(
     limit_s = timeouts.tool_call if tool is None or tool.timeout_s is None else tool.timeout_s
     if tool is not None and tool.is_interactive:
         limit_s = INTERACTIVE_S
-    return limit_s, requests.call(frame.name, bytes(frame.args), limit_s, "", session)
+    context = None if frame.traceparent is None else read_context(frame.traceparent, frame.tracestate or "")
+    return limit_s, requests.call(frame.name, bytes(frame.args), limit_s, "", session, context)
 
 
 def registered(extension: Extension, worker: Worker | None = None) -> Registered:

@@ -6,8 +6,9 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from wire.frames.trace_context import TraceContext
 from wire.text import valid_text
-from wire.traces.span import Span, SpanEvent, SpanKind, TraceContext, Value, encode
+from wire.traces.span import Span, SpanEvent, SpanKind, Value, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,59 +1,17 @@
-"""Spans of OpenTelemetry, and the context that a span hands on to other programs. Pure.
-
-The context is the `traceparent` of W3C Trace Context, level 1, in the environment as `TRACEPARENT` and `TRACESTATE`. A
-host hands its spans to the process that exports them as one JSON object per line, see `Spans`.
-"""
+"""Spans of OpenTelemetry. Pure. A host hands them to the process that exports them as one JSON object per line, see
+`Spans`."""
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 import msgspec
 
+from wire.frames.trace_context import TraceContext  # noqa: TC001  (msgspec reads the annotations)
+
 Value = bool | int | float | str | tuple[str, ...]
 """The value of an attribute."""
 SpanKind = Literal["internal", "client"]
-
-_HEADER = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
-STATE_LIMIT = 512
-"""Maximum length of a `tracestate`; a longer one is left out."""
-
-
-class TraceContext(msgspec.Struct, frozen=True):
-    """A span, as other programs name it."""
-
-    trace_id: str
-    """32 hex digits."""
-    span_id: str
-    """16 hex digits."""
-    is_sampled: bool = True
-    """Whether the spans of this trace are exported."""
-    state: str = ""
-    """The `tracestate` of other programs, handed on as it came."""
-
-    @property
-    def traceparent(self) -> str:
-        """The text of the header, and of the variable `TRACEPARENT`."""
-        return f"00-{self.trace_id}-{self.span_id}-{'01' if self.is_sampled else '00'}"
-
-    def environment(self) -> dict[str, str]:
-        """The variables for a program that this span starts."""
-        state = {"TRACESTATE": self.state} if self.state else {}
-        return {"TRACEPARENT": self.traceparent} | state
-
-
-def read_context(traceparent: str, tracestate: str = "") -> TraceContext | None:
-    """Reads a `traceparent`; None if it is none, as the standard says: then a new trace begins."""
-    match = _HEADER.fullmatch(traceparent.strip())
-    if match is None:
-        return None
-    version, trace, span, flags, rest = match.groups()
-    if version == "ff" or (version == "00" and rest) or set(trace) == {"0"} or set(span) == {"0"}:
-        return None
-    state = tracestate.strip()
-    fits = len(state) <= STATE_LIMIT and state.isascii() and state.isprintable()
-    return TraceContext(trace, span, bool(int(flags, 16) & 1), state if fits else "")
 
 
 class SpanEvent(msgspec.Struct, frozen=True):
@@ -99,3 +57,11 @@ _encoder = msgspec.json.Encoder()
 def encode(spans: tuple[Span, ...]) -> bytes:
     """One line with these spans, LF included."""
     return _encoder.encode(Spans(spans)) + b"\n"
+
+
+_decoder: msgspec.json.Decoder[Spans] = msgspec.json.Decoder(Spans)
+
+
+def decode(line: bytes) -> Spans:
+    """Decodes such a line. Raises `msgspec.DecodeError`."""
+    return _decoder.decode(line)
