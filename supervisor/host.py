@@ -155,7 +155,7 @@ class Host:
             strict_guards=strict_guards,
             allow_asked=allow_asked or self._config.allow_asked,
             owns_process=owns_process,
-            limits=self._config.limits,
+            limits=self._config.limit_rules,
             registrations_folder=self.home / awake.FOLDER,
             runtime_folder=folder,
             say=lambda line: self._tell_once("cleanup", line, "warning"),
@@ -171,8 +171,10 @@ class Host:
         if kind == "host":
             self.supervisor.expect_person()
         if stats_file is not None or metrics_file is not None:
-            self._stats_file = self.supervisor.write_stats(
-                kind, version, self.cwd, stats_file=stats_file, metrics_file=metrics_file,
+            from supervisor.stats_writer import write_stats  # other hosts do not load it
+
+            self._stats_file = write_stats(
+                self.supervisor, kind, version, self.cwd, stats_file=stats_file, metrics_file=metrics_file,
                 stats_interval_s=stats_interval_s, openmetrics=openmetrics,
                 on_error=lambda text: self._tell_once("stats", text, "error"),
             )  # fmt: skip

@@ -17,7 +17,7 @@ class HostEvent:
 
     event: str
     """One word: serving, stopping, stopped, reloading, skipped, withheld, newer_source, config, watch, cleanup, stats,
-    on_event, service, shared, note, or the kind of a notice about an extension."""
+    on_event, otel, service, shared, note, or the kind of a notice about an extension."""
     message: str
     """One line for a person."""
     level: EventLevel = "info"

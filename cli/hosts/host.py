@@ -29,6 +29,7 @@ from wire.text import valid_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from supervisor.telemetry.host_telemetry import HostTelemetry
     from wire.stats import HostKind
 
 FLUSH_S = 0.5
@@ -61,6 +62,7 @@ def run_host(flags: Mapping[str, Any], detach: Callable[[Path], int | None] | No
     # A terminal that is paused with Ctrl-S must not stop the host.
     stderr = FdWriter(host.loop, 2, _ignore, lossy=True)
     host.tell = HostLog.of(flags, stderr.write)
+    telemetry = begin_telemetry(host, flags)
     found = survey(LOOK_S)
     close(each.client for each in found)
     if others := {each.pid: each.info.extensions for each in found if each.info and each.info.kind == "host"}:
@@ -77,6 +79,8 @@ def run_host(flags: Mapping[str, Any], detach: Callable[[Path], int | None] | No
     except UnknownShareError as error:
         raise CommandLineError(str(error)) from None
     finally:
+        if telemetry is not None:
+            telemetry.close(at_once=host.phase is HostPhase.CUT_SHORT)
         host.loop.run_until(lambda: stderr.is_flushed, host.loop.clock() + FLUSH_S)
         stderr.close()
         host.close()
@@ -86,6 +90,8 @@ def check_flags(flags: Mapping[str, Any], kind: HostKind) -> HostPlace:
     """Where the host is to work. One of the kind `host` asks on a terminal whether the project's extensions may run.
     Raises `CommandLineError`, `KeyboardInterrupt` and `OSError`."""
     fd_limit.check_least()
+    if flags["otel"]:
+        _check_extra()
     _check_files(flags["stats"], flags["metrics"], flags["stats_interval"], openmetrics=flags["openmetrics"])
     extensions, mcp_configs = tuple(flags["ext"] or ()), tuple(flags["mcp_config"] or ())
     consent = Consent(whole_project=flags["trust_project"])
@@ -120,6 +126,28 @@ def make_host(flags: Mapping[str, Any], place: HostPlace, kind: HostKind = "host
             trace=None if flags["no_trace"] else _open_trace(flags, kind, place),
         )
     except (ConfigError, StatsFileError) as error:
+        raise CommandLineError(str(error)) from None
+
+
+def begin_telemetry(host: Host, flags: Mapping[str, Any], kind: HostKind = "host") -> HostTelemetry | None:
+    """The telemetry of a host with `--otel`, which tells by `host.tell`; None without the flag."""
+    if not flags["otel"]:
+        return None
+    from supervisor.telemetry.host_telemetry import HostTelemetry  # other hosts do not load it
+
+    def say(line: str) -> None:
+        host.tell(HostEvent("otel", line.removeprefix("otel: "), "warning"))
+
+    return HostTelemetry(host.supervisor, kind, VERSION, host.cwd, say)
+
+
+def _check_extra() -> None:
+    """Raises `CommandLineError` if `--otel` cannot work."""
+    from supervisor.telemetry.telemetry import MissingExtraError, check_extra
+
+    try:
+        check_extra()
+    except MissingExtraError as error:
         raise CommandLineError(str(error)) from None
 
 
