@@ -168,6 +168,7 @@ def system(tmp_path, monkeypatch):
     monkeypatch.setattr(install, "OF_THE_SYSTEM", tmp_path / "system")
     monkeypatch.setattr(install.shutil, "which", lambda _name: "/bin/systemctl")
     monkeypatch.setenv("ZOT_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("SUDO_USER", raising=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path / "system"
 
