@@ -223,6 +223,14 @@ def test_at_a_terminal_it_asks_before_it_replaces(system, monkeypatch, answer):
     assert ("--watch" in (system / "zot-host.service").read_text()) is answer
 
 
+def test_under_sudo_the_own_manager_is_not_that_of_root(system, monkeypatch):
+    monkeypatch.setattr(install.os, "geteuid", lambda: 0)
+    monkeypatch.setenv("SUDO_USER", "me")
+    for run in (lambda: install.run_uninstall(is_of_user=True), lambda: install.target(is_of_user=True)):
+        with pytest.raises(UnableError, match="call it as me, without sudo"):
+            run()
+
+
 def test_an_account_that_is_not_there_is_refused(system, monkeypatch):
     monkeypatch.setattr(install.os, "geteuid", lambda: 0)
     monkeypatch.setenv("SUDO_USER", "no-such-user")
