@@ -46,12 +46,13 @@ NEVER_READY = "stopped"
 def watch_extensions(
     supervisor: Supervisor,
     recorder: SpanRecorder,
-    current: Callable[[], TraceContext | None] = lambda: None,
+    current: Callable[[str | None], TraceContext | None] = lambda _call: None,
     *,
     has_content: bool = False,
 ) -> ExtensionSpans:
-    """Records spans from now on: call it before the extensions start. `current` returns the span that goes on now, of
-    the run or of its prompt; with None each span begins a trace of its own, or is below the recorder's `outside`."""
+    """Records spans from now on: call it before the extensions start. `current` gets the id of a call of a tool, or
+    None, and returns the span that goes on now, of this call, the run or its prompt; with None each span begins a trace
+    of its own, or is below the recorder's `outside`."""
     spans = ExtensionSpans(supervisor, recorder, current, has_content=has_content)
     supervisor.watch_starts(spans.starting)
     supervisor.on_change.append(spans.changed)
@@ -68,7 +69,7 @@ class ExtensionSpans:
         self,
         supervisor: Supervisor,
         recorder: SpanRecorder,
-        current: Callable[[], TraceContext | None],
+        current: Callable[[str | None], TraceContext | None],
         *,
         has_content: bool,
     ) -> None:
@@ -104,7 +105,7 @@ class ExtensionSpans:
         version = found.manifest.version
         span = self._recorder.begin(
             f"start extension {name}",
-            self._current(),
+            self._current(None),
             {
                 NAME: valid_text(name),
                 "zot.extension.worker": worker.index + 1 if found.manifest.workers > 1 else None,
@@ -154,7 +155,7 @@ class ExtensionSpans:
         started = self._contexts.get(worker)
         span = self._recorder.begin(
             f"{'leak' if fall.kind == 'leak' else 'exit'} extension {extension.name}",
-            self._current(),
+            self._current(None),
             {NAME: valid_text(extension.name), PID: fall.pid, "zot.extension.requests_lost": fall.pending},
             links=() if started is None else (started,),
         )
@@ -162,7 +163,7 @@ class ExtensionSpans:
 
     def _wait(self, name: str, reason: str, began: float, ended: float) -> None:
         about = {NAME: valid_text(name), "zot.wait.for": reason}
-        span = self._recorder.begin(f"wait extension {name}", self._current(), about, start_ns=self._ns(began))
+        span = self._recorder.begin(f"wait extension {name}", self._current(None), about, start_ns=self._ns(began))
         span.end(end_ns=self._ns(ended))
 
     # --- verdicts -------------------------------------------------------------------------------------------
@@ -177,7 +178,7 @@ class ExtensionSpans:
         missing = verdict.kind is VerdictKind.NO_VERDICT
         span = self._recorder.begin(
             f"verdict {event.event} {guard.name}",
-            self._current(),
+            self._current(event.tool_id),
             {
                 NAME: valid_text(guard.name),
                 "zot.verdict.event": event.event,
@@ -205,7 +206,7 @@ class ExtensionSpans:
         """Opens the span of a call. Returns its context, and the callback that ends it."""
         span = self._recorder.begin(
             f"execute_tool {owned.tool.name}",
-            self._current(),
+            self._current(None),
             {
                 "gen_ai.operation.name": "execute_tool",
                 "gen_ai.tool.name": owned.tool.name,

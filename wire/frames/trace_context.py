@@ -37,6 +37,11 @@ class TraceContext(msgspec.Struct, frozen=True):
         state = {"TRACESTATE": self.state} if self.state else {}
         return {"TRACEPARENT": self.traceparent} | state
 
+    def added_to(self, environment: dict[str, str]) -> dict[str, str]:
+        """This environment with the variables, in place of those of another span."""
+        others = {name: value for name, value in environment.items() if name != "TRACESTATE"}
+        return others | self.environment()
+
 
 def json_members(context: TraceContext) -> bytes:
     """The members of a JSON object that name this span in other protocols, as text."""

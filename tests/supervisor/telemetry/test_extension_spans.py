@@ -42,7 +42,7 @@ class Recorded:
 
     def watch(self, *, has_content: bool = False) -> Recorded:
         self.watching = watch_extensions(
-            self.host.supervisor, self.recorder, lambda: self.run.context, has_content=has_content
+            self.host.supervisor, self.recorder, lambda _call: self.run.context, has_content=has_content
         )
         return self
 

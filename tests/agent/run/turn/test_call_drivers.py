@@ -74,6 +74,7 @@ class Turn:
     """Stands in for what `ToolCalls` talks to."""
 
     prompt_end = ""
+    follower = None
 
     def __init__(self, play: Play, args: bytes) -> None:
         self.play, self.abort = play, Abort()
