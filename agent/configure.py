@@ -134,7 +134,6 @@ def _prepare(
         "compact_at": _compact_at(request, config),
         "answer_schema": schema,
         "copilot": request.copilot or _may_offer(request, config),
-        "limits": config.limits,
         "config": config,
         "remarks": (*remarks, *scaled, *skills.remarks, *context.notices),
         # Skills of an extension that is left out stay: they are files, and requests must not differ for that reason.

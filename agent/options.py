@@ -11,7 +11,6 @@ from supervisor.cleanup.keeper import Keeper  # noqa: TC001  (msgspec reads the 
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import Config
 from wire.frames.trace_context import TraceContext  # noqa: TC001  (msgspec reads the annotations)
-from wire.manifest import Limits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,8 +64,6 @@ class Options(RunRequest, frozen=True, kw_only=True):
     request that was too long."""
     offered_skills: tuple[Skill, ...] = ()
     """The skills that the model may load. Without any there is no tool `skill`."""
-    limits: Limits = msgspec.field(default_factory=Limits)
-    """The limits of an extension for values that its manifest leaves out."""
     config: Config = msgspec.field(default_factory=Config)
     """The user's configuration of extensions."""
     answer_schema: AnswerSchema | None = None

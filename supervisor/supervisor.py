@@ -27,6 +27,7 @@ from supervisor.monitoring.sharing_figures import Sharing
 from supervisor.preload import preload
 from supervisor.profile.stall_profiles import StallProfiles
 from supervisor.registry.checkers import Checkers
+from wire.settings.limit_changes import LimitRules
 from wire.stats import Stats
 from wire.suggestions import UnknownNameError
 
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from wire.dialects.host_calls import HostCall
     from wire.events import Cost, Record
     from wire.frames.trace_context import TraceContext
-    from wire.manifest import Limits
     from wire.stats import ExtensionStats, HostKind
 
     Answered = Callable[[ToolAnswer], None]
@@ -88,7 +88,7 @@ class Supervisor:
         allow_asked: bool = False,
         owns_process: bool = False,
         reserved_tools: Collection[str] = (),
-        limits: Limits | None = None,
+        limits: LimitRules | None = None,
         registrations_folder: Path | None = None,
         runtime_folder: Path | None = None,
         keeper: Keeper | None = None,
@@ -113,11 +113,11 @@ class Supervisor:
         self.data_folder: Path | None = None
         """The folder that contains the data folders of all extensions."""
         self._started, self.stall_profiles = (loop.clock(), time.time()), StallProfiles(loop, self._processes.marks)
-        self._context = HostContext(
-            loop, host, logs, self._processes.table, self.stall_profiles, self._processes.tracker, limits=limits,
-            is_strict=strict_guards, lets_asked_pass=allow_asked, registrations=registrations_folder,
+        self.context = HostContext(
+            loop, host, logs, self._processes.table, self.stall_profiles, self._processes.tracker,
+            limits or LimitRules(), strict_guards, allow_asked, registrations=registrations_folder,
         )  # fmt: skip
-        self.restarts = self._context.restarts
+        self.restarts = self.context.restarts
         self.guards = Guards(loop, self.extensions)
         self.verdicts = VerdictRequests(loop, self.guards)
         self.observers = Observers(self.extensions, host)
@@ -154,15 +154,15 @@ class Supervisor:
 
     def expect_person(self) -> None:
         """From now on tools that wait for a person may be called; until then such calls are refused."""
-        self._context.has_person = True
+        self.context.has_person = True
 
     def set_model(self, model: str) -> None:
         """Sets the model that extensions get from now on when they start."""
-        self._context.set_model(model)
+        self.context.set_model(model)
 
     def watch_starts(self, starting: Callable[[FoundExtension, Worker], dict[str, str]]) -> None:
         """Has `starting` called before each start of a worker's process; it returns further variables for it."""
-        self._context.starting = starting
+        self.context.starting = starting
 
     def start(self, found: Iterable[FoundExtension], env: Environment, data: Path | None = None) -> None:
         """Starts all extensions at the same time and returns; `settle` waits for them. `env` is the environment of all,
@@ -190,7 +190,7 @@ class Supervisor:
 
     def _start(self, found: FoundExtension) -> Extension:
         self.guards.expect_more()
-        extension = Extension(self._context, found, self._sink_of)
+        extension = Extension(self.context, found, self._sink_of)
         self.extensions.append(extension)
         extension.start(self.environment_of(found), self.data_folder)
         return extension

@@ -85,7 +85,7 @@ def make_supervisor(
         strict_guards=options.strict_guards,
         allow_asked=options.allow_asked or options.config.allow_asked,
         owns_process=owns_process,
-        limits=options.limits,
+        limits=options.config.limit_rules,
         registrations_folder=options.home / awake.FOLDER,
         runtime_folder=runtime_dir(options.home),
         keeper=options.keeper,

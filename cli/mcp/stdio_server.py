@@ -10,11 +10,12 @@ from agent.output.fd_writer import FdWriter
 from agent.rpc.stdin_lines import StdinLines
 from cli.choices import CommandLineError
 from cli.hosts.find import connect, host_list, keep_only, survey
-from cli.hosts.host import begin_telemetry, make_host
+from cli.hosts.host import begin_telemetry, check_flags, make_host
 from cli.hosts.host_log import HostLog
 from cli.version import VERSION
 from supervisor.control.client import ControlError
-from supervisor.host import CannotServeError, HostEvent, HostPhase
+from supervisor.host import CannotServeError, HostPhase
+from supervisor.host_event import HostEvent
 from supervisor.loop.loop import STOP_SIGNALS, Loop
 from supervisor.mcp_server.host_source import HostSource
 from supervisor.mcp_server.server import LINE_LIMIT, McpServer
@@ -86,7 +87,7 @@ def _ignore(_reason: str) -> None:
 
 def serve_own(flags: Mapping[str, Any]) -> int:
     """Returns the exit status. Raises `CommandLineError` and `OSError`."""
-    host = make_host(flags, "mcp")
+    host = make_host(flags, check_flags(flags, "mcp"), "mcp")
     stdio = Stdio(host.loop, flags)
     source = SupervisorSource(host.supervisor)
     faults: list[str] = []

@@ -195,9 +195,8 @@ class ServedExtension:
             return attach.encode(attach.State(self.name, "starting"))
         if extension.is_up:
             return attach.encode(registered(extension))
-        return attach.encode(
-            attach.State(self.name, "gone" if extension.is_given_up else "down", extension.lead.requests.refusal)
-        )
+        is_gone = extension.is_given_up and not extension.is_halted  # a user may start it again
+        return attach.encode(attach.State(self.name, "gone" if is_gone else "down", extension.lead.requests.refusal))
 
     def told(self, kind: str, message: str) -> None:
         """Passes a notice about the extension on to its runs."""

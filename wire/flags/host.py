@@ -52,6 +52,7 @@ LOG = (
         choices=("debug", "info", "warning", "error"), default="info",
     ),
 )  # fmt: skip
+DETACH = Flag("-d --detach", "Go to the background when it is ready; print its pid and its log.", Kind.SWITCH)
 HOST = (*OF_THE_START, SHARE.variant(panel=""), *LOG)
 SERVED = {
     "ext": "Serve the extension in this folder; repeatable.",

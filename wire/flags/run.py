@@ -202,6 +202,10 @@ RUN = (
         WAIT, THE_RUN, field=None, option_help="Default here: 0. When this process ends, so does its engine.",
     ),
     Flag(
+        "--listen", "With --rpc: serve programs on a Unix socket at PATH, each with a conversation of its own.",
+        PATH, THE_RUN, metavar="PATH", field=None, is_option=False,
+    ),
+    Flag(
         "--no-stdin", "Do not read stdin: the prompt is the words of the command line.", SWITCH, THE_RUN,
         field=None, is_option=False,
     ),
