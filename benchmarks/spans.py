@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +23,7 @@ from benchmarks.workshop import Workshop
 from tests.support.replay_script import Script, ok
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
 ROUNDS, QUICK_ROUNDS = 30, 1
 TURNS, QUICK_TURNS = 40, 3
@@ -66,9 +67,8 @@ class Taken(NamedTuple):
 class Bench:
     """Runs cassettes. Bytecode is compiled, as after an installation; the first round does not count."""
 
-    def __init__(self, workshop: Workshop, collector: str, *, turns: int, cores: Sequence[int]) -> None:
+    def __init__(self, workshop: Workshop, collector: str, *, turns: int) -> None:
         self._turns = turns
-        self.cores = cores
         self._folder = workshop.folder
         self.project = workshop.folder / "project"
         self.project.mkdir()
@@ -98,10 +98,7 @@ class Bench:
         ]  # fmt: skip
         env = {**self._env, "PYTHONPATH": str(checkout)}
         began = time.perf_counter()
-        process = subprocess.Popen(
-            argv, cwd=self.project, env=env, stdout=subprocess.PIPE,
-            preexec_fn=lambda: os.sched_setaffinity(0, self.cores),
-        )  # fmt: skip
+        process = subprocess.Popen(argv, cwd=self.project, env=env, stdout=subprocess.PIPE)
         assert process.stdout is not None
         last, answered = b"", began
         for line in process.stdout:
@@ -166,20 +163,21 @@ def main(argv: list[str] | None = None) -> None:
     rounds = options.rounds or (QUICK_ROUNDS if options.quick else ROUNDS)
     cores = sorted(os.sched_getaffinity(0))[:2]
     with Workshop() as workshop, collector() as address:
-        bench = Bench(workshop, address, turns=turns, cores=cores)
+        os.sched_setaffinity(0, cores)  # the runs inherit it; the collector does not
+        bench = Bench(workshop, address, turns=turns)
         for ms in (WORK_MS, 0):
             recorded = bench.cassette(ms)
             compare(
                 report, f"{turns} turns of {ms} ms, with --otel and without, on {len(cores)} processors",
-                lambda recorded=recorded: bench.run(recorded, "--otel"), lambda recorded=recorded: bench.run(recorded),
-                ("with", "without"), rounds,
+                partial(bench.run, recorded, "--otel"), partial(bench.run, recorded), ("with", "without"), rounds,
             )  # fmt: skip
         before = options.before or ROOT
         recorded = bench.cassette(0)
-        bench.cores = cores[:1]
+        os.sched_setaffinity(0, cores[:1])
+        other = "an earlier one" if options.before else "itself"
         compare(
-            report, f"{turns} turns without --otel, this checkout and {'an earlier one' if options.before else 'itself'}",
-            lambda: bench.run(recorded), lambda: bench.run(recorded, checkout=before), ("this", "other"), rounds,
+            report, f"{turns} turns without --otel, this checkout and {other}, on one processor",
+            partial(bench.run, recorded), partial(bench.run, recorded, checkout=before), ("this", "other"), rounds,
         )  # fmt: skip
     report.finish()
 
