@@ -183,7 +183,7 @@ def delta(index: int, **delta: Any) -> dict[str, Any]:
     ("names", "shown"),
     [
         ({"id": "msg_1", "model": "m"}, {"reply_id": "msg_1", "model": "m"}),
-        ({"id": "x" * 1000, "model": ""}, {"reply_id": "x" * 200, "model": ""}),
+        ({"id": "x" * 1000, "model": ""}, {"reply_id": "x" * 256, "model": ""}),
         ({"id": None, "model": ["m"]}, {}),
         ({}, {}),
     ],
