@@ -175,7 +175,8 @@ def system(tmp_path, monkeypatch):
 FLAGS = {
     "ext": (), "mcp_config": (), "no_ext": True, "cwd": None, "trust_project": False, "watch": False,
     "strict_guards": False, "allow_asked": False, "profile_on_stall": False, "stats": None, "stats_interval": None,
-    "metrics": None, "openmetrics": False, "no_trace": False, "share": (), "log_format": "console", "log_level": "info",
+    "metrics": None, "openmetrics": False, "otel": False, "no_trace": False, "share": (), "log_format": "console",
+    "log_level": "info",
 }  # fmt: skip
 
 
