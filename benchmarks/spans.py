@@ -1,4 +1,4 @@
-"""The cost of `--otel` for a replayed run, with a collector in another process on loopback, and that of a run without it
+"""The cost of `--otel` for a replayed run, with a collector in another process on loopback, and of a run without it,
 beside one of an earlier checkout.
 
 Two kinds of runs: turns whose tool takes a tenth of a second, as of a fast model, and turns that take no time at all.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -145,3 +146,19 @@ def test_a_compaction_and_a_call_of_a_client(zot: Zot, server: Any, rpc: Any, co
     call = collector.one("execute_tool bash")
     assert call.attributes["zot.tool.origin"] == "client"
     assert f"00-{call.trace_id}-{call.span_id}-01" in json.dumps(answer)
+
+
+def test_a_call_of_a_client_is_no_part_of_a_prompt(zot: Zot, server: Any, rpc: Any, collector: OtlpReceiver) -> None:
+    os.mkfifo(zot.cwd / "gate")
+    server.add(text_reply("One."))
+    with rpc("--otel", "--no-ext", "--model", "m") as running:
+        client = running.client
+        client.send("call_tool", id=1, name="bash", args={"command": "cat gate"})
+        client.prompt("first")
+        (zot.cwd / "gate").write_text("open")
+        client.until("response", id=1)
+        assert end(running).status == 0
+    call, agent = collector.one("execute_tool bash"), collector.one("invoke_agent zot")
+    assert (call.parent_id, call.error) == ("", None)
+    assert call.trace_id != agent.trace_id
+    assert call.start_ns < agent.end_ns < call.end_ns
