@@ -56,7 +56,7 @@ class ServiceLink:
         loop: Loop,
         extensions: Sequence[Extension],
         say: Callable[[str], None],
-        environ: MutableMapping[str, str] = os.environ,
+        environ: MutableMapping[str, str],
         pid: int | None = None,
     ) -> None:
         address = NotifyAddress.take(environ, pid or os.getpid())
