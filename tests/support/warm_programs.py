@@ -1,5 +1,5 @@
-"""Model workers, and the templates of a batch and of `zot rpc --listen`, as forks of a `zot` that has the SDK in memory: the import takes a second
-of a processor.
+"""Model workers, and the templates of a batch and of `zot rpc --listen`, as forks of a `zot` that has the SDK in
+memory: the import takes a second of a processor.
 
 Each is a child of the host, in a session of its own, on the host's pipes; its command line in /proc is that of the
 tests' template. The forks of a template bear the token of its owner in /proc, as they do without the tests.

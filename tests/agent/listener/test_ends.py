@@ -7,9 +7,9 @@ import signal
 
 import pytest
 
-from tests.support.listening import listening
 from tests.support.lives import is_gone
 from tests.support.no_child_left import no_child_left
+from tests.support.rpc_listener import listening
 from tests.support.zot_process import wait_until
 from wire.exit_codes import Status
 
@@ -111,6 +111,7 @@ def test_a_killed_listener_leaves_nothing_and_the_next_one_takes_its_path(zot, s
         assert at.stop().status == 0
 
 
+@pytest.mark.slow
 def test_a_killed_template_is_replaced(zot, server):
     with listening(zot, server, cold=True) as at:
         before = at.connect()

@@ -7,8 +7,10 @@ import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.support.listening import listening
+import pytest
+
 from tests.support.replay_script import Script
+from tests.support.rpc_listener import listening
 from wire.exit_codes import Status
 
 
@@ -50,6 +52,7 @@ def test_the_model_worker_of_a_conversation_serves_the_next_one(zot, server):
         at.stop()
 
 
+@pytest.mark.slow
 def test_a_token_is_asked_for_and_reaches_no_child(zot, server):
     with listening(zot, server, env={"ZOTCORE_RPC_TOKEN": "secret"}, cold=True) as at:
         without, wrong, right = at.connect(), at.connect(), at.connect()

@@ -9,6 +9,7 @@ import pytest
 
 from supervisor.control.named_socket import listen_at
 from tests.support.replay_script import Script
+from tests.support.zot_process import wait_until
 from wire.exit_codes import Status
 
 
@@ -63,8 +64,7 @@ def test_both_ways_to_say_it_serve(zot):
     cassette = Script(zot.cwd).answer("Hi.").write(zot.folder / "c.jsonl")
     for words in (["rpc"], ["--rpc"], ["--rpc", "--tools=read"]):
         with zot.start(*words, "--listen", "s", "--no-stdin", "--replay", cassette) as running:
-            while "serving" not in running.errors():
-                assert running.process.poll() is None, running.errors()
+            wait_until(lambda at=running: "serving" in at.errors() or at.process.poll() is not None)
             assert f"to stop: Ctrl-C, or zot stop {running.pid}" in running.errors()
             running.signal(signal.SIGTERM)
             outcome = running.finish()

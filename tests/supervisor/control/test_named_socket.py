@@ -36,7 +36,7 @@ def test_a_socket_that_nobody_serves_is_replaced(folder):
 def test_one_that_is_served_is_not(folder):
     with listen_at(folder / "s"):
         before = os.lstat(folder / "s").st_ino
-        with pytest.raises(InUseError, match="another process listens on .*/s already"):
+        with pytest.raises(InUseError, match=r"another process listens on .*/s already"):
             listen_at(folder / "s")
         assert os.lstat(folder / "s").st_ino == before
         connect(folder / "s", 1).close()
@@ -75,7 +75,7 @@ def test_a_socket_of_another_kind_stays(folder):
 
 
 def test_the_folder_must_exist_and_belong_to_this_user_alone(folder):
-    with pytest.raises(UnusablePathError, match="there is no folder .*; make it: mkdir -m 700"):
+    with pytest.raises(UnusablePathError, match=r"there is no folder .*; make it: mkdir -m 700"):
         listen_at(folder / "x" / "s")
     (folder / "file").write_text("")
     with pytest.raises(UnusablePathError, match=r"file: Not a directory|file is no folder"):
@@ -83,14 +83,14 @@ def test_the_folder_must_exist_and_belong_to_this_user_alone(folder):
     (folder / "open").mkdir()
     for mode in (0o777, 0o1777):
         os.chmod(folder / "open", mode)
-        with pytest.raises(UnusablePathError, match="everyone may write to the folder .*: choose a folder of your own"):
+        with pytest.raises(UnusablePathError, match=r"everyone may write to .*: choose a folder of your own"):
             listen_at(folder / "open" / "s")
 
 
 def test_the_folder_or_the_socket_of_another_user(folder, monkeypatch):
     listen_at(folder / "s").close()
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    with pytest.raises(UnusablePathError, match="the folder .* belongs to another user"):
+    with pytest.raises(UnusablePathError, match=r"the folder .* belongs to another user"):
         listen_at(folder / "s")
     assert (folder / "s").is_socket()
 
