@@ -50,8 +50,10 @@ class Headless:
         stdout: int | None = None,
         stderr: int = 2,
         end_within_s: float | None = None,
+        send_spans: Callable[[bytes], None] | None = None,
     ) -> None:
-        """`end_within_s`: seconds that the guards of the session's end have together; None: each its own timeout."""
+        """`end_within_s`: seconds that the guards of the session's end have together; None: each its own timeout.
+        `send_spans`: as with `EngineHost`."""
         self.has_answer = False
         """After `run`: whether the text of the result is an answer, as in `PromptResult`."""
         self.may_pass = False
@@ -76,13 +78,21 @@ class Headless:
             owns_process=owns_process,
             stderr=stderr,
             session=session,
+            send_spans=send_spans,
         )
         self._sent = SentRuns(self._host, self._abort)
 
-    def run(self, prompt: str, *, literal: bool = False, images: tuple[Image, ...] = ()) -> events.Result:
+    def run(
+        self,
+        prompt: str,
+        *,
+        literal: bool = False,
+        images: tuple[Image, ...] = (),
+        on_result: Callable[[events.Result], None] | None = None,
+    ) -> events.Result:
         """Runs the prompt with these images and returns its result. By then every record is written, and every process
         that the run has started has ended. A prompt like `/name args` runs a command of an extension, unless `literal`
-        is set."""
+        is set. `on_result` gets the result before the rest of the spans is exported, which may take two seconds."""
         command = None if literal else parse(prompt)
         host, engine = self._host, self._host.engine
         # A signal after the last record must not make the exit status another than the one in the result.
@@ -90,6 +100,7 @@ class Headless:
         with self._loop.signals(stop_signals(), self._on_signal, ignored_afterwards=ignored):
             if self._options.timeout is not None:
                 self._loop.call_at(self._started + self._options.timeout, self._on_timeout)
+            host.begin_work()
             host.serve_control()
             try:
                 failed = engine.start(self._abort, command)
@@ -110,6 +121,9 @@ class Headless:
             if not host.event_writer.finish() and self._abort.status is not None:
                 result = self._cut_short(ran, self._abort.status, self._abort.reason)
             host.finish_stats(result)
+            if on_result is not None:
+                on_result(result)
+            host.export_rest()
         host.close()
         if self._stdout is not None:
             self._stdout.close()

@@ -1,4 +1,5 @@
-"""`zot rpc`: a round trip, a prompt, floods of records, memory over 1,000 prompts, and the import of the Python API."""
+"""`zot rpc`: a round trip, a prompt, a new conversation, floods of records, memory over 1,000 prompts, and the import
+of the Python API."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from benchmarks.placement import Placement, possible
 from benchmarks.report import Report, Table, parse
 from benchmarks.rpc_flood import Flood
 from benchmarks.rpc_imports import imports
+from benchmarks.rpc_listener import listener
 from benchmarks.rpc_memory import memory
 from benchmarks.rpc_peer import DELTA, DONE, Peer, line_server, recorded, request, zot, zot_env
 from benchmarks.samples import Rounds
@@ -201,6 +203,7 @@ def main(argv: list[str] | None = None) -> int:
         bench.ping()
         bench.replayed()
         bench.worker(server)
+        listener(report, workshop, claims, server, quick=options.quick)
         Flood(report, workshop, claims, quick=options.quick).run()
         memory(report, workshop, claims, server, quick=options.quick)
         imports(report, workshop, claims, quick=options.quick)

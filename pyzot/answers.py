@@ -239,8 +239,8 @@ class ExtensionStats(Part):
         "hosted": "HostedShare",
     }
     state: str
-    """asleep, waking, spawned, greeted, ready, backoff, stopping, exited or failed; the best of its workers. asleep:
-    its process starts when it is needed; waking: it is being started for that."""
+    """asleep, waking, spawned, greeted, ready, backoff, stopping, exited, failed or stopped; the best of its workers.
+    asleep: its process starts when it is needed; waking: it is being started for that; stopped: by `zot ext stop`."""
     failure: str
     """Why it cannot be used now; empty while it can be."""
     pids: tuple[int, ...]

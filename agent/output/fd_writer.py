@@ -100,15 +100,17 @@ class FdWriter:
 
     def on_readable(self, budget: int) -> None:  # noqa: ARG002
         """Ends the writer if its reader has gone: only then is the writing end of a pipe readable. A socket is also
-        readable after data from its peer; its end is then noticed at the next write."""
+        readable after data from its peer; its end is then noticed at the next write, or by `look`."""
         self.drain()
-        if self.broken:
-            return
-        if self._state() & (select.POLLERR | select.POLLHUP):
-            self._break()
-        else:
+        self.look()
+        if not self.broken:
             self._shows_end = False
             self._watch()
+
+    def look(self) -> None:
+        """Ends the writer if its reader has gone."""
+        if not self.broken and self._state() & (select.POLLERR | select.POLLHUP):
+            self._break()
 
     def on_writable(self) -> None:
         self.drain()

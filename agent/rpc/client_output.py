@@ -27,6 +27,7 @@ WAITING_LIMIT = 64 * 1024 * 1024
 """Bytes. If more wait, the client is given up at the next line."""
 STALLED_S = 60.0
 """Seconds without a byte taken after which the client is given up."""
+READER_S = 0.2
 HELD_LIMIT = 1000
 """Maximum of records kept before the first response; the oldest are dropped first."""
 OF_NO_PROMPT = (
@@ -127,6 +128,13 @@ class ClientOutput:
         if self._takes_more():
             self._waiting.append(line)
             self._push()
+
+    def look_for_reader(self) -> None:
+        """From now on looks every `READER_S` whether the reader has gone. For the end of the input: a socket that is
+        both does not show the loop when its peer, which has said that it sends no more, leaves."""
+        self.writer.look()
+        if not self.writer.broken:
+            self._loop.call_later(READER_S, self.look_for_reader)
 
     def close(self) -> None:
         """Stops writing; later lines are dropped."""

@@ -149,6 +149,7 @@ class RpcServer:
             if not host.event_writer.finish() and status is Status.OK and not self._ending.requested:
                 status = Status.ERROR
             host.finish_stats(self._whole_result(status))
+            host.export_rest()
         host.close()
         self._client.close()
         self._loop.close()
@@ -201,6 +202,7 @@ class RpcServer:
         began = time.monotonic()
         self._last_stop = ""
         self._host.event_writer.abort = prompt.abort
+        self._host.begin_work()
         if prompt.abort.status is not None:
             ran = PromptResult(prompt.abort.status, prompt.abort.reason)
         elif failed is not None:
@@ -215,6 +217,7 @@ class RpcServer:
         elif ran.status is not Status.INTERRUPTED:
             self._host.report_trouble(ran)
         self._steps += ran.steps
+        self._host.end_work(ran.record())
         if prompt.command == "prompt":
             self._host.event_writer.emit(self._host.result(ran, time.monotonic() - began))
         self._queue.end()
@@ -310,6 +313,18 @@ class RpcServer:
         self._end_locked("the first line had not the token of ZOTCORE_RPC_TOKEN")
         return False
 
+    def end_input(self, reason: str) -> None:
+        """Reads no more requests: what follows is as at the end of stdin."""
+        if self._has_input and not self._ending.requested:
+            self._stdin.stop()
+            self._end_input(reason)
+
+    def end_at_once(self, reason: str) -> None:
+        """Ends the server now, and kills all children: the process that has started it has gone."""
+        self._ending.at_once = True
+        self._end(Status.INTERRUPTED, reason)
+        self._host.engine.kill_now()
+
     def _end_locked(self, why: str) -> None:
         self._host.notices.say(f"zot: rpc: {why}")
         self._end(Status.ERROR, "the client has not said the token")
@@ -321,17 +336,21 @@ class RpcServer:
     # --- callbacks of the loop ----------------------------------------------------------------------------
 
     def _on_stdin_end(self) -> None:
+        self._client.look_for_reader()
+        self._end_input(STDIN_ENDED)
+
+    def _end_input(self, why: str) -> None:
         self._has_input = False
         if self._is_locked:
-            self._end_locked("stdin has ended before a line with the token of ZOTCORE_RPC_TOKEN")
+            self._end_locked(f"{why} before a line with the token of ZOTCORE_RPC_TOKEN")
             return
-        self._permissions.leave(STDIN_ENDED)
+        self._permissions.leave(why)
         self._program.lose_all(PROGRAM_GONE)
-        self._queue.abort_others(STDIN_ENDED)
-        self._loop.call_later(self._drain_s, self._on_drained_too_long)
+        self._queue.abort_others(why)
+        self._loop.call_later(self._drain_s, lambda: self._on_drained_too_long(why))
 
-    def _on_drained_too_long(self) -> None:
-        reason = f"{STDIN_ENDED}, and {self._drain_s:g} s later this was not done (--drain-timeout)"
+    def _on_drained_too_long(self, why: str) -> None:
+        reason = f"{why}, and {self._drain_s:g} s later this was not done (--drain-timeout)"
         self._queue.abort_all(reason)
         self._host.engine.cancel_pending(reason)
         self._requests.reloads.give_up(reason)

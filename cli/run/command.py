@@ -12,7 +12,7 @@ from cli.help.root_group import LITERAL
 from cli.help.unknown_command import missing_prompt
 from cli.run import screen
 from cli.run.flags import with_flags
-from cli.run.request import FlagError, OutputForm, output_from, request_from
+from cli.run.request import RPC_ONLY, FlagError, OutputForm, output_from, request_from
 from cli.version import VERSION
 from wire.flags.run import RUN
 
@@ -43,8 +43,9 @@ def root(
     except FlagError as error:
         raise CommandLineError(str(error)) from None
     drain_s: float | None = given["drain_timeout"]
-    if drain_s is not None and not given["rpc"]:
-        raise CommandLineError("--drain-timeout has no effect without --rpc")
+    for name in RPC_ONLY:
+        if given[name] is not None and not given["rpc"]:
+            raise CommandLineError(f"--{name.replace('_', '-')} has no effect without --rpc")
     if output is None:
         if screen.is_wanted(given):
             _open_screen(given, words)
@@ -58,7 +59,7 @@ def root(
     if output.form is OutputForm.RPC:
         from cli.run.rpc import serve
 
-        sys.exit(serve(request, words, drain_s=drain_s, no_stdin=given["no_stdin"]))
+        sys.exit(serve(request, words, drain_s=drain_s, no_stdin=given["no_stdin"], listen=given["listen"]))
     from cli.run.headless import run
 
     sys.exit(run(request, words, literal=bool(ctx.meta.get(LITERAL)), output=output, no_stdin=given["no_stdin"]))

@@ -13,7 +13,7 @@ from cli.os_errors import exit_after, leave
 from cli.resume_flag import JOINED, with_value
 from cli.run import screen
 from cli.run.plain_flags import COMMANDS, FLAGS
-from cli.run.request import FlagError, OutputForm, RunOutput, dollars_from, output_from, request_from
+from cli.run.request import RPC_ONLY, FlagError, OutputForm, RunOutput, dollars_from, output_from, request_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,6 +34,7 @@ class PlainRun:
         self.literal = literal
         self.output = output
         self.drain_s: float | None = parameters.get("drain_timeout")
+        self.listen: str | None = parameters.get("listen")
         self.no_stdin = bool(parameters.get("no_stdin"))
 
 
@@ -55,7 +56,7 @@ def read(arguments: Sequence[str]) -> PlainRun | ScreenRun | None:
         output = output_from(parameters)
         if output is None:
             return ScreenRun(parameters, words) if screen.is_wanted(parameters) and _is_valid(parameters) else None
-        if "drain_timeout" in parameters and "rpc" not in parameters:
+        if "rpc" not in parameters and not parameters.keys().isdisjoint(RPC_ONLY):
             return None
         return PlainRun(parameters, output, words, literal=literal)
     except ValueError:  # also `FlagError`
@@ -67,25 +68,32 @@ def carry_out(plain: PlainRun | ScreenRun) -> None:
     try:
         if isinstance(plain, ScreenRun):
             leave(screen.open_screen(plain.parameters, plain.words))
-        if plain.output.form is OutputForm.RPC:
-            from cli.run.rpc import serve
+        if not plain.request.otel or plain.listen:
+            leave(_run(plain))
+        from supervisor.telemetry.early_start import exporter_beside  # other runs do not load it
 
-            status = serve(plain.request, plain.words, drain_s=plain.drain_s, no_stdin=plain.no_stdin)
-        else:
-            from cli.run.headless import run
-
-            status = run(
-                plain.request, plain.words, literal=plain.literal, output=plain.output, no_stdin=plain.no_stdin
-            )
+        with exporter_beside(os.environ):
+            status = _run(plain)
         leave(status)
     except OSError as error:
         exit_after(error)
 
 
+def _run(plain: PlainRun) -> int:
+    """Returns the exit status."""
+    if plain.output.form is OutputForm.RPC:
+        from cli.run.rpc import serve
+
+        return serve(plain.request, plain.words, drain_s=plain.drain_s, no_stdin=plain.no_stdin, listen=plain.listen)
+    from cli.run.headless import run
+
+    return run(plain.request, plain.words, literal=plain.literal, output=plain.output, no_stdin=plain.no_stdin)
+
+
 def _is_valid(parameters: dict[str, Any]) -> bool:
     """Whether the flags suit a screen and each other. Raises `FlagError`."""
     request_from(parameters)
-    return not {"drain_timeout", "image"} & parameters.keys()
+    return not {*RPC_ONLY, "image"} & parameters.keys()
 
 
 def _parse(arguments: Sequence[str]) -> tuple[dict[str, Any], tuple[str, ...], bool]:

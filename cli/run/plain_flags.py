@@ -66,11 +66,14 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--max-tokens": ("max_tokens", "count"),
     "--timeout": ("timeout", "limit"),
     "--drain-timeout": ("drain_timeout", "wait"),
+    "--listen": ("listen", "text"),
     "--no-stdin": ("no_stdin", "switch"),
     "--stats": ("stats", "text"),
     "--no-trace": ("no_trace", "switch"),
     "--metrics": ("metrics", "text"),
     "--openmetrics": ("openmetrics", "switch"),
+    "--otel": ("otel", "switch"),
+    "--otel-content": ("otel_content", "switch"),
 }
 COMMANDS = frozenset(
     {

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from agent.options import RunRequest
 
 BUILT_IN_TOOLS = ("read", "write", "edit", "bash")
+RPC_ONLY = ("drain_timeout", "listen")
+"""Parameters that have no effect without --rpc."""
 
 
 class FlagError(ValueError):

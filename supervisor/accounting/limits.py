@@ -25,6 +25,11 @@ LIMITED = ("rss_mb", "cpu_percent", "cpu_seconds", "processes", "open_files", "f
 """The limits on use, by their names in the manifest."""
 
 
+def log_bytes(limits: Limits) -> int:
+    """Maximum size of all log files of an extension together, in bytes."""
+    return int((limits.log_mb or LOG_MB) * MIB)
+
+
 class LimitReading(msgspec.Struct, frozen=True):
     """The use of one worker's process tree at one sample. A rate without an earlier sample is None, as is each value
     that was not measured."""
@@ -72,7 +77,7 @@ def limits_set(limits: Limits) -> dict[str, float]:
 
 def limits_used(limits: Limits, readings: Iterable[LimitReading]) -> Iterator[tuple[str, float, float | None]]:
     """Name and value of each set limit on use, with the largest use of a worker; None for one that was not measured."""
-    readings = list(readings)
+    readings, no_values = list(readings), list[float | None]()
     measured: dict[str, list[float | None]] = {
         "rss_mb": [reading.rss / MIB for reading in readings],
         "cpu_percent": [reading.cpu_percent for reading in readings],
@@ -80,6 +85,7 @@ def limits_used(limits: Limits, readings: Iterable[LimitReading]) -> Iterator[tu
         "processes": [float(reading.processes) for reading in readings],
         "open_files": [reading.open_files for reading in readings],
         "frames_per_s": [reading.frames_per_s for reading in readings],
+        **dict.fromkeys(("output_bytes", "log_mb", "file_mb"), no_values),
     }
     for name, values in measured.items():
         allowed = getattr(limits, name)

@@ -163,7 +163,8 @@ class Guards:
             elif verdict.kind is VerdictKind.NO_VERDICT:
                 line = _missing_verdict_line(event.event, verdict.reason, extension.denies_on_failure)
                 extension.account.no_verdicts += 1
-                extension.fell("no_verdict", f"{event.event}: {verdict.failure or 'bad answer'}")
+                if not extension.is_halted:  # else a user wants it so
+                    extension.fell("no_verdict", f"{event.event}: {verdict.failure or 'bad answer'}")
                 extension.notices.tell("no_verdict", line)
             else:
                 _report_outputs(extension, event, verdict)

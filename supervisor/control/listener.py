@@ -1,4 +1,4 @@
-"""Listens on a socket of the host and accepts clients of the same user, a bounded number."""
+"""Listens on a Unix socket and accepts clients of the same user, a bounded number."""
 
 from __future__ import annotations
 
@@ -22,42 +22,50 @@ ACCEPT_AGAIN_S = 1.0
 """Seconds until the host accepts new clients again after it ran out of descriptors."""
 
 
-class Listener:
-    """Listens on `folder/<pid><suffix>` from `start` to `close`. `welcome` gets each new connection; the owner keeps
-    `clients` up to date."""
+def _control_refusal(reason: str) -> bytes:
+    return control.encode(control.ErrorReply(reason))
+
+
+class SocketListener:
+    """Accepts clients of a listening socket from `open` to `close`. `welcome` gets each new connection; the owner keeps
+    `clients` up to date. A client that is refused gets `refusal(reason)`, a line; `who` names this process in it."""
 
     def __init__(
         self,
         loop: Loop,
-        folder: Path,
-        suffix: str,
         limit: int,
         welcome: Callable[[socket.socket], None],
         peer_uid: Callable[[socket.socket], int | None],
+        *,
+        who: str = "this host",
+        refusal: Callable[[str], bytes] = _control_refusal,
     ) -> None:
         self.path: Path | None = None
         """The path of the socket while it listens, else None."""
         self.clients = 0
         self._loop = loop
-        self._folder = folder
-        self._suffix = suffix
         self._limit = limit
         self._welcome = welcome
         self._peer_uid = peer_uid
+        self._who = who
+        self._refusal = refusal
         self._listener: socket.socket | None = None
         self._made = (0, 0)
 
-    def start(self) -> str | None:
-        """Begins to listen. Returns None, or a line for the user that says why the host cannot listen."""
-        try:
-            listener, path = unix_socket.listen(self._folder, os.getpid(), self._suffix)
-            found = os.lstat(path)
-        except OSError as error:
-            return f"no control socket: {error}"
+    def open(self, listener: socket.socket, path: Path) -> None:
+        """Begins to accept. `path` is that of the socket, which `close` removes. Raises `OSError` if it has gone."""
+        found = os.lstat(path)
         self._listener, self.path = listener, path
         self._made = (found.st_dev, found.st_ino)
         self._loop.watch(self, read=True)
-        return None
+
+    def has_path(self) -> bool:
+        """Whether the path is still that of this socket."""
+        try:
+            found = os.lstat(self.path or "")
+        except OSError:
+            return False
+        return (found.st_dev, found.st_ino) == self._made
 
     def close(self) -> None:
         """Removes the socket."""
@@ -94,19 +102,43 @@ class Listener:
     def _admit(self, sock: socket.socket) -> None:
         uid, own = self._peer_uid(sock), os.geteuid()
         if uid is not None and uid != own:
-            _refuse(sock, f"this host belongs to user {own}, and serves no other user")
+            self._refuse(sock, f"{self._who} belongs to user {own}, and serves no other user")
         elif self.clients >= self._limit:
-            _refuse(sock, f"this host has {self._limit} clients, the maximum; try again later")
+            self._refuse(sock, f"{self._who} has {self._limit} clients, the maximum; try again later")
         elif sock.fileno() >= fd_limit.first_of_host():
-            _refuse(sock, f"this host has hardly any descriptor left ({fd_limit.advice()}); try again later")
+            self._refuse(sock, f"{self._who} has hardly any descriptor left ({fd_limit.advice()}); try again later")
         else:
             self._welcome(sock)
 
+    def _refuse(self, sock: socket.socket, reason: str) -> None:
+        with sock:
+            sock.setblocking(False)
+            try:
+                sock.send(self._refusal(reason))
+            except OSError:
+                pass  # the client has gone already
 
-def _refuse(sock: socket.socket, reason: str) -> None:
-    with sock:
-        sock.setblocking(False)
+
+class Listener(SocketListener):
+    """Listens on `folder/<pid><suffix>` from `start` to `close`."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        folder: Path,
+        suffix: str,
+        limit: int,
+        welcome: Callable[[socket.socket], None],
+        peer_uid: Callable[[socket.socket], int | None],
+    ) -> None:
+        super().__init__(loop, limit, welcome, peer_uid)
+        self._folder = folder
+        self._suffix = suffix
+
+    def start(self) -> str | None:
+        """Begins to listen. Returns None, or a line for the user that says why the host cannot listen."""
         try:
-            sock.send(control.encode(control.ErrorReply(reason)))
-        except OSError:
-            pass  # the client has gone already
+            self.open(*unix_socket.listen(self._folder, os.getpid(), self._suffix))
+        except OSError as error:
+            return f"no control socket: {error}"
+        return None

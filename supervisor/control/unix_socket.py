@@ -37,7 +37,17 @@ def listen(folder: Path, pid: int, suffix: str = runtime_dir.SUFFIX) -> tuple[so
     path = runtime_dir.socket_of(folder, pid, suffix)
     if has_listener(path):
         raise OSError(f"another host listens on {path} already; set XDG_RUNTIME_DIR to another folder")
-    temporary = runtime_dir.temporary_path(folder, pid)
+    try:
+        return make_listener(path, runtime_dir.temporary_path(folder, pid)), path
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(f"cannot serve {path}: {error.strerror}; set XDG_RUNTIME_DIR or ZOT_HOME") from None
+
+
+def make_listener(path: Path, temporary: Path) -> socket.socket:
+    """Returns a listening socket at `path`, mode 0600, in place of what is there. Until it listens it has the name
+    `temporary`, in the same folder. Raises `OSError`."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | getattr(socket, "SOCK_NONBLOCK", 0))
     try:
         listener.setblocking(False)
@@ -47,12 +57,10 @@ def listen(folder: Path, pid: int, suffix: str = runtime_dir.SUFFIX) -> tuple[so
         os.chmod(temporary, 0o600)
         listener.listen(BACKLOG)
         os.rename(temporary, path)
-    except OSError as error:
+    except OSError:
         listener.close()
-        if error.errno is None:
-            raise
-        raise OSError(f"cannot serve {path}: {error.strerror}; set XDG_RUNTIME_DIR or ZOT_HOME") from None
-    return listener, path
+        raise
+    return listener
 
 
 def sweep(folder: Path) -> None:
@@ -69,16 +77,21 @@ def sweep(folder: Path) -> None:
 
 def has_listener(path: Path) -> bool:
     """Whether a process listens on this socket."""
+    return fault_of_connecting(path) is None
+
+
+def fault_of_connecting(path: Path) -> OSError | None:
+    """Why no connection to this socket is possible; None if a process listens there."""
     with socket.socket(socket.AF_UNIX) as probe:
         probe.setblocking(False)
         try:
             with _address(path) as address:
                 probe.connect(address)
         except BlockingIOError:
-            return True  # its backlog is full
-        except OSError:
-            return False
-    return True
+            return None  # its backlog is full
+        except OSError as error:
+            return error
+    return None
 
 
 def connect(path: Path, timeout_s: float) -> socket.socket:

@@ -40,7 +40,9 @@ SHARE = 0.01
 MARKS_LIMIT = 20_000
 """Maximum number of verdicts and calls in one part of the file. Later ones are left out; the other lines go on."""
 STARTS = frozenset({"started", "restarted", "reloaded"})
-MARKED_KINDS = frozenset({"started", "exited", "restarted", "reloaded", "failed", "limit", "no_verdict", "warning"})
+MARKED_KINDS = frozenset({
+    "started", "exited", "stopped", "restarted", "reloaded", "failed", "limit", "no_verdict", "warning",
+})  # fmt: skip
 BEGINNING = b'{"type":"'
 """Beginning of each line."""
 

@@ -46,7 +46,7 @@ MARKS = {
     "leak": "warning",
 }  # fmt: skip
 """The kind of mark of each kind of fall."""
-NOTICED = frozenset({"started", "restarted", "reloaded"})
+NOTICED = frozenset({"started", "restarted", "reloaded", "stopped"})
 UNLOADED = {SkipCause.UNUSABLE: "it cannot be loaded", SkipCause.LACKING: "a program that its start needs is missing"}
 """The causes of extensions that discovery found and could not start, as falls."""
 BATCH_LIMIT = 16 * 2**20
@@ -130,7 +130,8 @@ class TraceFile:
             kind = "started"
         if kind in NOTICED and self._header is not None:
             waited_s = lead.state_since - lead.started_at if kind == "started" else None
-            self._mark(kind, extension.name, duration_s=waited_s, is_urgent=self._header.kind != "run")
+            detail = "by zot ext stop" if kind == "stopped" else ""
+            self._mark(kind, extension.name, detail=detail, duration_s=waited_s, is_urgent=self._header.kind != "run")
 
     def begun(self) -> None:
         """The run could begin: its extensions are ready, or it did not wait for them. An extension that was found with

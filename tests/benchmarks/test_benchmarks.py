@@ -71,6 +71,7 @@ TABLES = {
         "while another floods, Python, every 2 ms",
         "a kill storm of",
     ],
+    "spans": ["3 turns of 100 ms, with --otel", "3 turns of 0 ms, with --otel", "3 turns without --otel"],
     "startup": ["start-up", "zot --version", "first request, one silent"],
     "throughput": ["notify frames of 128 bytes", "processor time of the host"],
     "traces": ["one trace, from its first to its last line"],
@@ -85,6 +86,7 @@ LONG = (
     "scrapes",
     "screen",
     "sharing",
+    "spans",
     "startup",
     "throughput",
 )

@@ -1,8 +1,8 @@
-"""Model workers, and the template of a batch, as forks of a `zot` that has the SDK in memory: the import takes a second
-of a processor.
+"""Model workers, and the templates of a batch and of `zot rpc --listen`, as forks of a `zot` that has the SDK in
+memory: the import takes a second of a processor.
 
 Each is a child of the host, in a session of its own, on the host's pipes; its command line in /proc is that of the
-tests' template. The forks of a batch's template bear the batch's token in /proc, as they do without the tests.
+tests' template. The forks of a template bear the token of its owner in /proc, as they do without the tests.
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from agent.batch.pool.processes import TEMPLATE
+from agent.batch.pool.processes import RUNS
 from agent.batch.run import run_main, template_main
+from agent.listener import conversation_main
+from agent.listener import template_main as listener_template
+from agent.listener.listener import FORKED
 from agent.model.sdk_import.load import has_stand_ins
 from agent.model.worker import worker_main
 from agent.model.worker_process import WORKER
@@ -30,18 +33,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 COMMAND = [sys.executable, "-P", str(WORKER)]
-OF_A_BATCH = [sys.executable, "-P", str(TEMPLATE)]
-"""The command line of a batch's template, but for the number of its socket."""
+ENTRIES: dict[str, dict[str, Callable[[bytes], int | None]]] = {
+    str(RUNS.template): {"run": run_main.main, "model_worker": template_main.model_worker},
+    str(FORKED.template): {"conversation": conversation_main.main, "model_worker": template_main.model_worker},
+}
+"""The functions of each template, by its program."""
 SOCKET = 3
 
 
 def warm_up() -> None:
-    template_main.prepare()
+    listener_template.prepare()
     assert has_stand_ins(), "the rehearsal has failed"
 
 
 def install(show_token: Callable[[bytes], None]) -> None:
-    """From now on the supervisor starts these two command lines as forks. `show_token` writes a token to where /proc
+    """From now on the supervisor starts these command lines as forks. `show_token` writes a token to where /proc
     shows it."""
     forked = partial(start, show_token)
     child.subprocess = SimpleNamespace(**{**vars(subprocess), "Popen": forked})  # type: ignore[attr-defined]
@@ -50,15 +56,15 @@ def install(show_token: Callable[[bytes], None]) -> None:
 def start(show_token: Callable[[bytes], None], argv: Any, **given: Any) -> subprocess.Popen[bytes]:
     if list(argv) == COMMAND:
         return Forked(argv, main=worker_main.main, **given)
-    if list(argv)[:-1] == OF_A_BATCH:
-        return Forked(argv, main=partial(serve_batch, show_token), **given)
+    if list(argv)[:2] == COMMAND[:2] and (entries := ENTRIES.get(argv[2])) is not None:
+        return Forked(argv, main=partial(serve_forks, show_token, entries), **given)
     return subprocess.Popen(argv, **given)
 
 
-def serve_batch(show_token: Callable[[bytes], None]) -> NoReturn:
+def serve_forks(show_token: Callable[[bytes], None], entries: dict[str, Callable[[bytes], int | None]]) -> NoReturn:
     show_token(os.environb[TOKEN.encode()])
     gc.freeze()  # what the host has in memory is never given back: its descriptors are others here
-    serve(SOCKET, {"run": run_main.main, "model_worker": template_main.model_worker})
+    serve(SOCKET, entries)
 
 
 class Forked(subprocess.Popen[bytes]):

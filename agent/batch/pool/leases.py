@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 import orjson
@@ -31,6 +31,18 @@ _FAMILY = re.compile(r"claude-(?:(?P<name>[a-z]+)-(?P<major>\d{1,2})(?!\d)|\d{1,
 """`claude-opus-4-1-20250805` and `claude-3-5-haiku-20241022`: Anthropic limits the models of one name and one major
 version together, and those with the older names each by itself."""
 _VERSION = re.compile(r"[-@](?:\d{8}|latest)$")
+
+
+class Served(Protocol):
+    """A request, as a worker needs it."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def connection(self) -> WorkerConnection: ...
+
+
+Request = TypeVar("Request", bound=Served)
 
 
 class LeasedWorker(Protocol):
@@ -218,18 +230,18 @@ class WorkerState(Enum):
     """It was told to end, or killed, or has sent what no worker sends. It gets no more requests."""
 
 
-class _Member:
+class _Member(Generic[Request]):
     """One worker. It has a lease exactly while it is `LEASED`."""
 
     def __init__(self, connection: WorkerConnection) -> None:
         self.connection = connection
         self.state = WorkerState.IDLE
-        self.lease: Lease | None = None
+        self.lease: Request | None = None
         self.idle_since = 0.0
         self.worker: ModelWorker | None = None
 
 
-class WorkerSet:
+class WorkerSet(Generic[Request]):
     """`on_line` gets each line of a leased worker, decoded and as it came; `on_failed` a lease whose worker has ended
     or sent nonsense, with the reason; `on_room` is called when a worker has become free or has ended."""
 
@@ -238,14 +250,14 @@ class WorkerSet:
         loop: Loop,
         start: StartWorker,
         *,
-        on_line: Callable[[Lease, Line, bytes | bytearray], None],
-        on_failed: Callable[[Lease, str], None],
+        on_line: Callable[[Request, Line, bytes | bytearray], None],
+        on_failed: Callable[[Request, str], None],
     ) -> None:
         self._loop = loop
         self._start = start
         self._on_line = on_line
         self._on_failed = on_failed
-        self._members: list[_Member] = []
+        self._members: list[_Member[Request]] = []
         self._timer: Timer | None = None
 
     @property
@@ -261,7 +273,7 @@ class WorkerSet:
     def leased(self) -> int:
         return sum(member.state is WorkerState.LEASED for member in self._members)
 
-    def lease(self, lease: Lease, most: int) -> ModelWorker:
+    def lease(self, lease: Request, most: int) -> ModelWorker:
         """Gives a worker to a lease: an idle one with the same connection, or a new one. If there are `most` workers,
         an idle one with another connection ends. Raises `SpawnError`."""
         idle = [member for member in self._members if member.state is WorkerState.IDLE]
@@ -278,8 +290,8 @@ class WorkerSet:
         assert member.worker is not None
         return member.worker
 
-    def _begin(self, connection: WorkerConnection) -> _Member:
-        member = _Member(connection)
+    def _begin(self, connection: WorkerConnection) -> _Member[Request]:
+        member: _Member[Request] = _Member(connection)
         member.worker = ModelWorker(
             self._loop,
             self._start,
@@ -290,7 +302,7 @@ class WorkerSet:
         )
         return member
 
-    def free(self, lease: Lease) -> None:
+    def free(self, lease: Request) -> None:
         """The reply has ended: the worker may serve another run."""
         for member in self._members:
             if member.lease is lease:
@@ -300,7 +312,7 @@ class WorkerSet:
                     member.worker.read_on()
                 self._look_later()
 
-    def kill(self, lease: Lease) -> None:
+    def kill(self, lease: Request) -> None:
         """The run is over in mid-reply: its worker must not serve another one."""
         for member in self._members:
             if member.lease is lease:
@@ -314,17 +326,17 @@ class WorkerSet:
             member.state, member.lease = WorkerState.ENDING, None
         return self.all
 
-    def _line(self, member: _Member, line: Line, raw: bytes | bytearray) -> None:
+    def _line(self, member: _Member[Request], line: Line, raw: bytes | bytearray) -> None:
         if member.lease is not None and line.get("id") == member.lease.id:
             self._on_line(member.lease, line, raw)
 
-    def _fault(self, member: _Member, message: str) -> None:
+    def _fault(self, member: _Member[Request], message: str) -> None:
         lease = member.lease
         self._kill(member)
         if lease is not None:
             self._on_failed(lease, message)
 
-    def _gone(self, member: _Member, last_words: str) -> None:
+    def _gone(self, member: _Member[Request], last_words: str) -> None:
         lease, member.lease = member.lease, None
         member.state = WorkerState.ENDING
         if member in self._members:
@@ -332,12 +344,12 @@ class WorkerSet:
         if lease is not None:
             self._on_failed(lease, last_words)
 
-    def _kill(self, member: _Member) -> None:
+    def _kill(self, member: _Member[Request]) -> None:
         member.state, member.lease = WorkerState.ENDING, None
         if member.worker is not None:
             member.worker.kill()
 
-    def _end(self, member: _Member) -> None:
+    def _end(self, member: _Member[Request]) -> None:
         """Lets an idle worker end by itself."""
         member.state = WorkerState.ENDING
         if (worker := member.worker) is not None:

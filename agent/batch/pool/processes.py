@@ -13,29 +13,26 @@ import msgspec
 
 from agent.batch.host.own_host import OwnHost
 from agent.batch.pool.leases import WorkerSet
-from agent.model.worker_process import program_starter, worker_environment
+from agent.batch.pool.warm_template import ForkedProgram, WarmTemplate
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.tracker import ProcessTracker
-from supervisor.process.child import Child, ExitStatus, SpawnError
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.table import ProcessTable, children_of, send_signal
 from supervisor.process.teardown import end_descendants, stop_all
 from supervisor.template import memory
-from supervisor.template.client import Template
-from supervisor.template.protocol import is_available
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from agent.batch.log import BatchLog
     from agent.batch.pool.leases import Lease, Workers
     from agent.batch.request import NodeView, RunView
     from agent.model.provider import Line
     from supervisor.loop.loop import Loop
+    from supervisor.process.child import ExitStatus, SpawnError
     from supervisor.process.stop_policy import Patience
     from supervisor.process.table import Identity
     from supervisor.process.teardown import Stoppable
-    from supervisor.template.forked_child import ForkedChild
     from wire.batch.host_lines import HostOrder, Serving
 
 GROWTH = 1024 * 1024
@@ -105,14 +102,9 @@ def is_measurable() -> bool:
     return sys.platform == "linux"
 
 
-RUN_ENTRY = "run"
-"""The template's function that is a run."""
-WORKER_ENTRY = "model_worker"
-"""The template's function that is a model worker."""
-NOT_STARTED = 127
-"""Exit status of a model worker that could not be started."""
-TEMPLATE = Path(__file__).resolve().parent.parent / "run" / "template_main.py"
-PROGRAM = Path(__file__).resolve().parent.parent / "run" / "run_main.py"
+HERE = Path(__file__).resolve().parent.parent / "run"
+PROGRAM = HERE / "run_main.py"
+RUNS = ForkedProgram(HERE / "template_main.py", "run", PROGRAM, "runs")
 
 
 class RunOutput(Protocol):
@@ -191,10 +183,13 @@ class Processes:
             loop, self.token, folder=runtime_folder, version=version, owns_process=owns_process, say=say
         )
         env, cwd = {**os.environ, TOKEN: self.token}, os.getcwd()
-        if has_template is None:
-            has_template = is_available() and run_program is None
-        argv = [sys.executable, "-P", str(TEMPLATE)]
-        self.template = Template(loop, argv, env=env, cwd=cwd) if has_template else None
+        if has_template is None and run_program is not None:
+            has_template = False
+        forked = RUNS._replace(program=run_program or PROGRAM)
+        self._warm = WarmTemplate(loop, forked, env=env, cwd=cwd, say=say, has_template=has_template)
+        self.template = self._warm.template
+        self.start_worker = self._warm.start_worker
+        """As `agent.model.worker_process.StartWorker`: forks the template, as long as there is one."""
         self.host = (
             None
             if host_order is None
@@ -209,12 +204,7 @@ class Processes:
         """Of those to stop at the end, the ones that have another patience."""
         self._say = say
         self._template_pid = 0
-        self._start_program = program_starter(loop)
         self._token_before = os.environ.get(TOKEN)
-        self._by_program = program_launcher(loop, env, cwd, run_program or PROGRAM)
-        self._cwd = cwd
-        self._forks = self.template is not None
-        """Whether the template can be started."""
 
     def open(self, *, is_needed: bool = True) -> None:
         """Before the first process of the batch. Without `is_needed` there will hardly be one, so the template is not
@@ -248,52 +238,7 @@ class Processes:
         on_failed: Callable[[SpawnError], None],
     ) -> RunChild:
         """As `Launch`. Once the template no longer starts, each run is a program of its own."""
-
-        def failed(error: SpawnError) -> None:
-            self._lose_template(error)
-            on_failed(error)
-
-        if self._forks and self.template is not None:
-            try:
-                return self.template.fork(
-                    RUN_ENTRY, cwd=self._cwd, env=None, links=[link], stderr=stderr,
-                    on_stdout=on_stdout, on_exit=on_exit, on_failed=failed,
-                )  # fmt: skip
-            except SpawnError as error:
-                if error.may_pass:
-                    raise
-                self._lose_template(error)
-        return self._by_program(link=link, stderr=stderr, on_stdout=on_stdout, on_exit=on_exit, on_failed=on_failed)
-
-    def start_worker(
-        self,
-        provider: str,
-        *,
-        on_stdout: Callable[[bytes], None],
-        on_stderr: Callable[[bytes], None],
-        on_exit: Callable[[ExitStatus], None],
-        outbox_limit: int,
-    ) -> Child | ForkedChild:
-        """As `agent.model.worker_process.StartWorker`: forks the template, as long as there is one."""
-
-        def failed(error: SpawnError) -> None:
-            self._lose_template(error)
-            on_stderr(str(error).encode())
-            on_exit(ExitStatus(NOT_STARTED, 0.0, 0))
-
-        if self._forks and self.template is not None:
-            try:
-                return self.template.fork(
-                    WORKER_ENTRY, cwd="/", env=worker_environment(provider), stdin=True,
-                    on_stdout=on_stdout, on_stderr=on_stderr, on_exit=on_exit, on_failed=failed,
-                )  # fmt: skip
-            except SpawnError as error:
-                if error.may_pass:
-                    raise
-                self._lose_template(error)
-        return self._start_program(
-            provider, on_stdout=on_stdout, on_stderr=on_stderr, on_exit=on_exit, outbox_limit=outbox_limit
-        )
+        return self._warm.launch(links=[link], stderr=stderr, on_stdout=on_stdout, on_exit=on_exit, on_failed=on_failed)
 
     def make_workers(
         self,
@@ -307,11 +252,6 @@ class Processes:
     def kill_tree(self, child: RunChild) -> set[Identity]:
         """As the function of this name."""
         return kill_tree(child)
-
-    def _lose_template(self, error: SpawnError) -> None:
-        if not error.may_pass and self._forks:
-            self._forks = False
-            self._say(f"{error}; runs are started without it, which takes longer")
 
     def replaced_template(self) -> bool:
         """Whether the template has died and another one was started, since the last call."""
@@ -361,25 +301,6 @@ class Processes:
             os.environ.pop(TOKEN, None)
         else:
             os.environ[TOKEN] = self._token_before
-
-
-def program_launcher(loop: Loop, env: Mapping[str, str], cwd: str, program: Path = PROGRAM) -> Launch:
-    """Starts `program` with the number of the link as its argument."""
-
-    def launch(
-        *,
-        link: int,
-        stderr: int,
-        on_stdout: Callable[[bytes], None],
-        on_exit: Callable[[ExitStatus], None],
-        on_failed: Callable[[SpawnError], None],  # noqa: ARG001  (a program that cannot be started raises)
-    ) -> RunChild:
-        return Child(
-            loop, [sys.executable, "-P", str(program), str(link)], cwd=cwd, env=env, stdin=False,
-            on_stdout=on_stdout, on_exit=on_exit, pass_fds=[link], stderr=stderr,
-        )  # fmt: skip
-
-    return launch
 
 
 def kill_tree(child: RunChild) -> set[Identity]:

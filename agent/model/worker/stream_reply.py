@@ -24,6 +24,8 @@ REPLY_CHARACTERS = 8 * 1024 * 1024
 REPLY_BLOCKS = 4_000
 REPLY_CALLS = 1_000
 REPLY_EVENTS = 500_000
+NAMES = (("reply_id", "id"), ("model", "model"))
+"""Our members and the server's for the names of a reply. No reply fails for a name that is none."""
 
 
 @dataclass
@@ -99,8 +101,11 @@ class StreamedReply:
         if self.started:
             raise invalid_reply("message_start comes twice")
         self.started = True
-        self._count(event_fields.fields(event, "message", ""), "message.")
-        yield {"type": "message_start", "usage": dict(self.usage)}
+        message = event_fields.fields(event, "message", "")
+        self._count(message, "message.")
+        given = {ours: message.get(theirs) for ours, theirs in NAMES}
+        names = {ours: name[: event_fields.NAME_LENGTH] for ours, name in given.items() if isinstance(name, str)}
+        yield {"type": "message_start", "usage": dict(self.usage), **names}
 
     def _end(self) -> Iterator[Line]:
         if self.stop_reason is None:

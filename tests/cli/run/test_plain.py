@@ -69,8 +69,8 @@ def by_typer(arguments: list[str]) -> tuple[Any, ...] | None:
         seen.append((request, tuple(words), literal, output, no_stdin))
         return 0
 
-    def serve(request, words, *, drain_s, no_stdin):
-        seen.append((request, tuple(words), drain_s, no_stdin))
+    def serve(request, words, *, drain_s, no_stdin, listen):
+        seen.append((request, tuple(words), drain_s, no_stdin, listen))
         return 0
 
     with (
@@ -89,7 +89,7 @@ def by_us(arguments: list[str]) -> tuple[Any, ...] | None:
     if isinstance(plain, ScreenRun):
         return None  # typer's command does not open a screen
     if plain and plain.output.form is OutputForm.RPC:
-        return plain.request, plain.words, plain.drain_s, plain.no_stdin
+        return plain.request, plain.words, plain.drain_s, plain.no_stdin, plain.listen
     return plain and (plain.request, plain.words, plain.literal, plain.output, plain.no_stdin)
 
 
@@ -135,6 +135,7 @@ def test_both_readers_agree(line, mode):
         [f for f, (name, kind) in FLAGS.items() if kind == "switch" and name not in EXCLUDED] + ["go"],
         ["--rpc", "-C", "d"],
         ["rpc", "-C", "d", "--drain-timeout", "5s"],
+        ["rpc", "--listen", "s"],
         ["-p", "-r", "1f3c5a9e", "go"],
         ["-p", "-r", "go"],
         ["rpc", "--save-session"],
@@ -152,7 +153,7 @@ def test_what_is_plain(line):
         [], ["go"], ["demo"], ["ext", "list"], ["-p", "--json", "x"], ["-h"], ["-p", "-h"], ["-v", "-p"],
         ["-p", "--nope"], ["-p", "--timeout", "0", "x"], ["-p", "--max-steps", "0"], ["-p", "--tools", "bsh"],
         ["-p", "--model"], ["-p", "--model=M", "x"], ["-p", "--reasoning", "much", "x"], ["-p", "--show-completion"],
-        ["-p", "--drain-timeout", "5s", "x"], ["rpc", "-p"], ["rpc", "-h"],
+        ["-p", "--drain-timeout", "5s", "x"], ["-p", "--listen", "s", "x"], ["rpc", "-p"], ["rpc", "-h"],
         ["-p", "--save-session", "x"], ["rpc", "--save-session", "--no-session"],
     ],
 )  # fmt: skip

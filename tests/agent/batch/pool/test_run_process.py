@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import Raw
 
-from agent.batch.pool.processes import RunMemory, program_launcher
+from agent.batch.pool.processes import RunMemory
 from agent.batch.pool.run_facts import Attempt, EndReason
 from agent.batch.pool.run_order import RunOrder
 from agent.batch.pool.run_process import RunProcess
@@ -20,6 +20,7 @@ from supervisor.loop.loop import Loop
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.table import ProcessTable
 from tests.support.patience import PATIENCE_S
+from tests.support.run_launcher import program_launcher
 from wire.batch import link, task
 from wire.batch.outcome import Outcome, TaskStatus
 

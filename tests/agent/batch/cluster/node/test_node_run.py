@@ -15,7 +15,7 @@ from agent.batch.cluster.extension_facts import ExtensionFacts, folder_extension
 from agent.batch.cluster.node import node_run
 from agent.batch.cluster.node.frame_output import FULL, FrameOutput
 from agent.batch.cluster.node.node_run import NodeRun
-from agent.batch.pool.processes import kill_tree, program_launcher
+from agent.batch.pool.processes import kill_tree
 from agent.batch.workspace.base import find_bases
 from agent.options import RunRequest
 from supervisor.cleanup.env_marks import bears_token, environment_of
@@ -28,6 +28,7 @@ from tests.support.git_repository import git, make_repository, unchanged
 from tests.support.marked_processes import command_line
 from tests.support.patience import soon
 from tests.support.replay_script import Script
+from tests.support.run_launcher import program_launcher
 from tests.support.zot_process import wait_until
 from wire.batch import host_lines, link, node_frames
 from wire.batch.link import ModelRequest, RunEnded
