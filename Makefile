@@ -8,7 +8,7 @@ PYTEST_FLAGS ?= -n 5 --dist worksteal -q
 FUZZ_INPUTS ?= 1000000
 EXAMPLE_SDK := examples/extensions/todo/zotext/__init__.py
 
-.PHONY: help demo test checks setup mcp-servers copilot-sdk copilot-nodes lint types contract schemas docs-check unit test-slow fuzz bench clean
+.PHONY: help demo test checks setup mcp-servers copilot-sdk copilot-nodes lint types contract schemas docs-check unit test-slow long-tests fuzz bench clean
 
 help:
 	@echo "make demo       set up, then show a complete run (no key needed)"
@@ -62,6 +62,10 @@ $(VENV)/.compiled: $(VENV)/.dev
 
 test-slow: $(VENV)/.dev $(VENV)/.compiled $(EXAMPLE_SDK)
 	$(BIN)/python -m pytest -m "slow or hypothesis" --hypothesis-profile more $(PYTEST_FLAGS)
+
+long-tests: $(VENV)/.dev $(VENV)/.compiled $(EXAMPLE_SDK)
+	$(BIN)/python -m pytest -m "not slow" $(PYTEST_FLAGS) -o junit_duration_report=total --junitxml=$(VENV)/durations.xml || true
+	$(BIN)/python -m tests.support.long_tests $(VENV)/durations.xml
 
 # Published by others, pinned, and each in a place of its own: they are held against ours, and are no dependency.
 MCP_SERVERS := $(VENV)/mcp-servers

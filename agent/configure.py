@@ -69,7 +69,8 @@ def prepare(
     if trial is not None:
         # Many trials are no history, and the extensions of a host cannot be left out.
         wait = trial.extension_wait(request.extension_wait)
-        request = msgspec.structs.replace(request, keep_session=False, trace=False, host=None, extension_wait=wait)
+        apart = {"keep_session": False, "trace": False, "otel": False, "host": None, "extension_wait": wait}
+        request = msgspec.structs.replace(request, **apart)
     cwd, home = checked_folder(request), request.home or zot_home()
     check(request, cwd, home)
     config = _config(home)
@@ -133,7 +134,6 @@ def _prepare(
         "compact_at": _compact_at(request, config),
         "answer_schema": schema,
         "copilot": request.copilot or _may_offer(request, config),
-        "limits": config.limits,
         "config": config,
         "remarks": (*remarks, *scaled, *skills.remarks, *context.notices),
         # Skills of an extension that is left out stay: they are files, and requests must not differ for that reason.

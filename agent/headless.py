@@ -50,8 +50,10 @@ class Headless:
         stdout: int | None = None,
         stderr: int = 2,
         end_within_s: float | None = None,
+        send_spans: Callable[[bytes], None] | None = None,
     ) -> None:
-        """`end_within_s`: seconds that the guards of the session's end have together; None: each its own timeout."""
+        """`end_within_s`: seconds that the guards of the session's end have together; None: each its own timeout.
+        `send_spans`: as with `EngineHost`."""
         self.has_answer = False
         """After `run`: whether the text of the result is an answer, as in `PromptResult`."""
         self.may_pass = False
@@ -76,6 +78,7 @@ class Headless:
             owns_process=owns_process,
             stderr=stderr,
             session=session,
+            send_spans=send_spans,
         )
         self._sent = SentRuns(self._host, self._abort)
 
@@ -90,6 +93,7 @@ class Headless:
         with self._loop.signals(stop_signals(), self._on_signal, ignored_afterwards=ignored):
             if self._options.timeout is not None:
                 self._loop.call_at(self._started + self._options.timeout, self._on_timeout)
+            host.begin_work()
             host.serve_control()
             try:
                 failed = engine.start(self._abort, command)

@@ -10,7 +10,7 @@ from agent.run_flags import RunFlags
 from supervisor.cleanup.keeper import Keeper  # noqa: TC001  (msgspec reads the annotations)
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import Config
-from wire.manifest import Limits
+from wire.frames.trace_context import TraceContext  # noqa: TC001  (msgspec reads the annotations)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,8 +64,6 @@ class Options(RunRequest, frozen=True, kw_only=True):
     request that was too long."""
     offered_skills: tuple[Skill, ...] = ()
     """The skills that the model may load. Without any there is no tool `skill`."""
-    limits: Limits = msgspec.field(default_factory=Limits)
-    """The limits of an extension for values that its manifest leaves out."""
     config: Config = msgspec.field(default_factory=Config)
     """The user's configuration of extensions."""
     answer_schema: AnswerSchema | None = None
@@ -80,6 +78,8 @@ class Options(RunRequest, frozen=True, kw_only=True):
     metrics_file: Path | None = None
     keeper: Keeper | None = None
     """With a run of a batch: the batch, which ends what the run may leave."""
+    trace_context: TraceContext | None = None
+    """In a run of a batch with `otel`: the span of its task. The spans of the run go to the batch."""
     trial: Trial | None = None
     """The trial of `zot ext bisect` that this run is; None for all other runs."""
     confinement: Confinement | None = None

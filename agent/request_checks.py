@@ -31,6 +31,20 @@ def check(request: RunRequest, cwd: str, home: Path) -> None:
     """Raises `UsageError`."""
     _check_texts(request, cwd, home)
     _check_exclusions(request)
+    check_telemetry(request)
+
+
+def check_telemetry(request: RunRequest) -> None:
+    """Raises `UsageError` if the spans of this request cannot be exported."""
+    if request.otel_content and not request.otel:
+        raise UsageError("--otel-content has no effect without --otel")
+    if request.otel:
+        from supervisor.telemetry.telemetry import MissingExtraError, check_extra  # other requests do not load it
+
+        try:
+            check_extra()
+        except MissingExtraError as error:
+            raise UsageError(str(error)) from None
 
 
 def _check_given(request: RunRequest) -> None:

@@ -95,6 +95,10 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     """Keep a file of metrics up to date, for node_exporter's textfile collector."""
     openmetrics: bool = False
     """Write --metrics as OpenMetrics text."""
+    otel: bool = False
+    """Send traces and metrics by OpenTelemetry, to where the OTEL_* variables say."""
+    otel_content: bool = False
+    """With --otel: send prompts, answers, and arguments and results of tools, too."""
 
 
 FIELDS = {
@@ -140,5 +144,7 @@ FIELDS = {
     "no_trace": "trace",
     "metrics": "metrics",
     "openmetrics": "openmetrics",
+    "otel": "otel",
+    "otel_content": "otel_content",
 }
 """Parameter of the flag → field. A flag `--no-…` sets its field to false."""

@@ -10,12 +10,14 @@ from typer._click.exceptions import NoArgsIsHelpError
 
 from cli.batch import batch_app
 from cli.choices import CommandLineError
+from cli.events.commands import register as register_events
 from cli.ext import ext_app
 from cli.help.command_classes import HelpTyper
 from cli.help.completion import command_names, schemas
 from cli.help.root_group import BATCHES, EXTENSIONS, FILES, FIRST, HOSTS, SESSIONS, RootGroup
 from cli.host_commands import register
 from cli.mcp import mcp_app
+from cli.metrics.commands import register as register_metrics
 from cli.models.commands import register as register_models
 from cli.os_errors import exit_after, exit_with
 from cli.parameters import Prefer  # noqa: TC001  (typer reads the annotations)
@@ -237,6 +239,8 @@ def help_(
 
 
 register(app)
+register_events(app)
+register_metrics(app)
 register_models(app)
 app.add_typer(batch_app, name="batch", rich_help_panel=BATCHES)
 app.add_typer(ext_app, name="ext", rich_help_panel=EXTENSIONS)

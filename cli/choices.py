@@ -61,6 +61,15 @@ class LogFormat(Enum):
     json = "json"
 
 
+class HostKindName(Enum):
+    """The kinds of hosts, as in `wire.stats.HostKind`."""
+
+    host = "host"
+    run = "run"
+    mcp = "mcp"
+    batch = "batch"
+
+
 class LogLevel(Enum):
     debug = "debug"
     info = "info"

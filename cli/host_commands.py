@@ -6,12 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
+from cli.help.command_classes import HelpTyper
 from cli.help.completion import hosts
 from cli.help.root_group import HOSTS
 from cli.os_errors import exit_with
 from cli.parameters import Json
 from cli.run.flags import with_flags
-from wire.flags.host import HOST
+from cli.service.host_group import HostGroup
+from wire.flags.host import DETACH, HOST
 
 Pid = Annotated[
     int | None,
@@ -26,29 +28,40 @@ Pid = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Adds the commands to `zot`."""
-    app.command("host", rich_help_panel=HOSTS)(host)
+    group = HelpTyper(cls=HostGroup, invoke_without_command=True)
+    group.callback()(host)
+    app.add_typer(group, name="host", rich_help_panel=HOSTS)
     app.command("ps", rich_help_panel=HOSTS)(ps)
     app.command("top", rich_help_panel=HOSTS)(top)
     app.command("stop", rich_help_panel=HOSTS)(stop)
 
 
-@with_flags(HOST)
+@with_flags((DETACH, *HOST))
 def host(ctx: typer.Context, **_flags: Any) -> None:
     """Keep extensions running without an agent, for other programs.
 
     Other programs reach them over a socket. The host stays until zot stop, Ctrl-C or SIGTERM, and then stops the
     extensions in order; a second Ctrl-C stops them at once. SIGHUP reloads them all, unless the terminal has gone.
 
-    Exit status: 0 stopped, 130 stopped at once, 1 the host cannot serve, 2 usage, 9 a required extension is missing.
+    With -d it goes to the background when every extension is ready or has failed, and prints where its log is.
+
+    Exit status: 0 stopped, or with -d ready; 130 stopped at once, 1 the host cannot serve, 2 usage, 9 a required
+    extension is missing.
 
     Examples:
         zot host                                  the installed extensions
         zot host -e ./guard --watch               also guard, reloaded when its files change
-        zot host --no-ext -e ./guard & zot top    guard alone, in the background, with its figures
+        zot host --no-ext -e ./guard -d           guard alone, in the background
+        zot host install --user                   a service that starts with your session
     """
+    if ctx.invoked_subcommand is not None:
+        return
     from cli.hosts.host import run_host
+    from cli.service.detach import detach
 
-    exit_with("host", lambda: run_host(ctx.params))
+    flags = dict(ctx.params)
+    goes_to_background = flags.pop("detach")
+    exit_with("host", lambda: run_host(flags, detach if goes_to_background else None))
 
 
 def ps(

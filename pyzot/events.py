@@ -180,6 +180,7 @@ class ExtensionNotice(Event):
     event: Literal[
         "started",
         "exited",
+        "stopped",
         "restarted",
         "reloaded",
         "failed",
@@ -195,11 +196,11 @@ class ExtensionNotice(Event):
         "summary",
         "system_prompt",
     ]
-    """exited: it ended, and the message says whether it is restarted; failed: it is given up; blocked: a guard
-    refused or withheld something; no_verdict: a guard gave no readable answer; late: it joins late, or was waited for;
-    remark: a guard gave a reason without a block; asked: a guard leaves the decision to a person, and the message says
-    whether it was refused; context: a guard adds a text for the model; error_handling: a guard decides about an
-    error; summary: a guard sums up the session; system_prompt: a guard has replaced it."""
+    """exited: it ended, and the message says whether it is restarted; stopped: a user has stopped it; failed: it is
+    given up; blocked: a guard refused or withheld something; no_verdict: a guard gave no readable answer; late: it
+    joins late, or was waited for; remark: a guard gave a reason without a block; asked: a guard leaves the decision to
+    a person, and the message says whether it was refused; context: a guard adds a text for the model; error_handling: a
+    guard decides about an error; summary: a guard sums up the session; system_prompt: a guard has replaced it."""
     message: str
     """One line that a person can act on; for `blocked` and `asked` the whole reason. A cut message ends in ` …`."""
 

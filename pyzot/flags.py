@@ -107,6 +107,10 @@ if TYPE_CHECKING:
         """Keep a file of metrics up to date, for node_exporter's textfile collector."""
         openmetrics: bool
         """Write --metrics as OpenMetrics text."""
+        otel: bool
+        """Send traces and metrics by OpenTelemetry, to where the OTEL_* variables say."""
+        otel_content: bool
+        """With --otel: send prompts, answers, and arguments and results of tools, too."""
 
     class BatchFlags(TypedDict, total=False):
         """The flags of `zot batch`. Times are seconds."""
@@ -173,6 +177,10 @@ if TYPE_CHECKING:
         """JSON Schema of the answer to each prompt: a file, or the schema itself."""
         no_trace: bool
         """Keep no trace of the batch, see zot runs."""
+        otel: bool
+        """Send traces and metrics by OpenTelemetry, to where the OTEL_* variables say."""
+        otel_content: bool
+        """With --otel: send prompts, answers, and arguments and results of tools, too."""
         task_timeout: float
         """End a run after DURATION: 90, 5m, 1h30m. Its waits for a rate limit do not count."""
         task_max_cost: float
@@ -264,6 +272,8 @@ RUN = {
     "no_trace": SWITCH,
     "metrics": PLACE,
     "openmetrics": SWITCH,
+    "otel": SWITCH,
+    "otel_content": SWITCH,
 }
 BATCH = {
     "repeat": COUNT,
@@ -296,6 +306,8 @@ BATCH = {
     "max_steps": COUNT,
     "output_schema": SCHEMA,
     "no_trace": SWITCH,
+    "otel": SWITCH,
+    "otel_content": SWITCH,
     "task_timeout": SECONDS,
     "task_max_cost": DOLLARS,
     "run_memory": COUNT,

@@ -50,17 +50,6 @@ class Stats(Part):
     extensions: dict[str, ExtensionStats]
 
 
-class SkippedExtension(Part):
-    """An extension that the host found and did not start, although its user may count on it."""
-
-    name: str
-    place: str
-    """Its folder; for an MCP server, its file followed by the server's name."""
-    reason: str
-    is_waiting: bool
-    """Whether the only reason is that the user has not trusted it."""
-
-
 class HostInfo(Part):
     _parts: ClassVar[dict[str, str]] = {"extensions": "plain[]", "skipped": "SkippedExtension[]"}
     pid: int
@@ -75,6 +64,17 @@ class HostInfo(Part):
     """Extensions that were skipped at the start, or at the last reload of all extensions."""
 
 
+class SkippedExtension(Part):
+    """An extension that the host found and did not start, although its user may count on it."""
+
+    name: str
+    place: str
+    """Its folder; for an MCP server, its file followed by the server's name."""
+    reason: str
+    is_waiting: bool
+    """Whether the only reason is that the user has not trusted it."""
+
+
 class LimitUse(Part):
     """One limit, and the use of the worker that is nearest to it."""
 
@@ -83,6 +83,9 @@ class LimitUse(Part):
     allowed: float
     used: float | None
     """The use at the last sample, in the unit of the limit; null if it was not measured."""
+    origin: Literal["command", "kept", "manifest", "config", ""] = ""
+    """Its origin: `zot ext limit` in this host, `extension_limits` of config.json, the manifest, or `limits` of
+    config.json; empty from an older host."""
 
 
 class PendingRequest(Part):
@@ -111,7 +114,8 @@ class ExtensionStatus(Part):
     name: str
     version: str | None
     state: str
-    """As in the stats: asleep, waking, spawned, greeted, ready, reloading, backoff, stopping, exited or failed."""
+    """As in the stats: asleep, waking, spawned, greeted, ready, reloading, backoff, stopping, exited, failed or
+    stopped."""
     why: str
     """Why it cannot be used now; empty while it can be."""
     since: float

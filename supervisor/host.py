@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import uuid
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -28,6 +27,7 @@ from supervisor.extension.notices import RECORDED_ONLY, level_of_note, level_of_
 from supervisor.home.config import load_config
 from supervisor.home.runtime_dir import ATTACH_SUFFIX, BATCH_SUFFIX, runtime_dir
 from supervisor.home.zot_home import zot_home
+from supervisor.host_event import HostEvent
 from supervisor.install.record import advice, allowance_in_the_loop, newer_source
 from supervisor.loop.loop import Loop, stop_signals
 from supervisor.monitoring.definition_sizes import sizes_keeper
@@ -35,6 +35,7 @@ from supervisor.preload import preload, preload_dialects
 from supervisor.process.controlling_terminal import has_terminal
 from supervisor.reload.reloader import Reloader
 from supervisor.reload.watch_mode import mcp_files, parents_of, watch
+from supervisor.service.service_link import ServiceLink
 from supervisor.sharing.attach_server import AttachServer
 from supervisor.supervisor import Supervisor
 from supervisor.traces.black_boxes import BlackBoxes
@@ -44,7 +45,7 @@ from wire.suggestions import no_such
 from wire.text import counted, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
     from supervisor.discovery.discover import Discovery
@@ -72,21 +73,6 @@ class HostPhase(Enum):
     STOPPED = "stopped"
     CUT_SHORT = "cut short"
     """A second signal has stopped the host, without waiting for the extensions."""
-
-
-@dataclass(frozen=True)
-class HostEvent:
-    """Something that a host tells its user."""
-
-    event: str
-    """One word: serving, stopping, stopped, reloading, skipped, withheld, newer_source, config, watch, cleanup, stats,
-    on_event, shared, note, or the kind of a notice about an extension."""
-    message: str
-    """One line for a person."""
-    level: EventLevel = "info"
-    extension: str = ""
-    """The extension that it is about; empty for the host itself."""
-    fields: Mapping[str, object] = field(default_factory=dict)
 
 
 class CannotServeError(Exception):
@@ -169,7 +155,7 @@ class Host:
             strict_guards=strict_guards,
             allow_asked=allow_asked or self._config.allow_asked,
             owns_process=owns_process,
-            limits=self._config.limits,
+            limits=self._config.limit_rules,
             registrations_folder=self.home / awake.FOLDER,
             runtime_folder=folder,
             say=lambda line: self._tell_once("cleanup", line, "warning"),
@@ -177,11 +163,17 @@ class Host:
             on_note=self._on_note,
             on_show=self._on_show,
         )
+        self._service = ServiceLink(
+            self.loop, self.supervisor.extensions, lambda line: self._tell_once("service", line, "warning")
+        )
+        self.supervisor.on_change.append(lambda _extension: self._service.changed())
         if kind == "host":
             self.supervisor.expect_person()
         if stats_file is not None or metrics_file is not None:
-            self._stats_file = self.supervisor.write_stats(
-                kind, version, self.cwd, stats_file=stats_file, metrics_file=metrics_file,
+            from supervisor.stats_writer import write_stats  # other hosts do not load it
+
+            self._stats_file = write_stats(
+                self.supervisor, kind, version, self.cwd, stats_file=stats_file, metrics_file=metrics_file,
                 stats_interval_s=stats_interval_s, openmetrics=openmetrics,
                 on_error=lambda text: self._tell_once("stats", text, "error"),
             )  # fmt: skip
@@ -247,14 +239,10 @@ class Host:
         if (trouble := self.control.start()) is not None:
             raise CannotServeError(trouble)
         self.phase = HostPhase.SERVING
-        discovery = finish(self._discover())
-        names = [each.manifest.name for each in discovery.found]
-        unknown = [name for name in self._share if all(name not in each.names for each in discovery.found)]
-        if unknown and self._wanted is None:
-            raise UnknownShareError(f"--share: {no_such('extension', unknown[0], names)}")
+        discovery = self.find_extensions()
         if self.attach is not None and (trouble := self.attach.start()) is not None:
             raise CannotServeError(trouble)
-        serving = f"{counted(len(names), 'extension')}; to stop: Ctrl-C, or zot stop {os.getpid()}"
+        serving = f"{counted(len(discovery.found), 'extension')}; to stop: Ctrl-C, or zot stop {os.getpid()}"
         self.tell(HostEvent("serving", serving, fields={"pid": os.getpid(), "socket": str(self.control.path)}))
         self.supervisor.skipped = discovery.skipped
         for line in lines_of(discovery.skipped):
@@ -278,8 +266,18 @@ class Host:
             say = partial(self._tell_once, "watch")
             self._watching = watch(self.supervisor, self._reloader, parents, say, files=files)
         self.supervisor.observers.begin_session()
+        self._service.begin()
         if self.missing:
             self.request_stop(f"itself: {self.missing}")
+
+    def find_extensions(self) -> Discovery:
+        """Finds the extensions that `start` starts. Raises `UnknownShareError`."""
+        discovery = finish(self._discover())
+        unknown = [name for name in self._share if all(name not in each.names for each in discovery.found)]
+        if unknown and self._wanted is None:
+            names = [each.manifest.name for each in discovery.found]
+            raise UnknownShareError(f"--share: {no_such('extension', unknown[0], names)}")
+        return discovery
 
     def _discover(self) -> Steps[Discovery]:
         discovery = yield from discovery_steps(
@@ -299,6 +297,7 @@ class Host:
         if self.phase is HostPhase.SERVING:
             self.phase = HostPhase.STOPPING
             self.stopped_by = by
+            self._service.stopping()
             self.control.wind_down()
             self.on_stopping()
 
@@ -335,6 +334,7 @@ class Host:
         has_hung_up = self._had_terminal and not has_terminal()
         if self.phase is HostPhase.SERVING and number is signal.SIGHUP and not has_hung_up and self._reloads_on_hangup:
             self.tell(HostEvent("reloading", f"all extensions ({number.name})"))
+            self._service.reload_began()
             self._reloader.begin(None, self._reloaded)
         elif self.phase is HostPhase.SERVING:
             self.request_stop(number.name)
@@ -345,6 +345,7 @@ class Host:
 
     def _reloaded(self, outcomes: tuple[ReloadOutcome, ...]) -> None:
         """Tells the user which folders were skipped, and which sources are newer. All other outcomes have notices."""
+        self._service.reload_ended()
         allowance = allowance_in_the_loop()
         for outcome in outcomes:
             if outcome.outcome == "skipped":

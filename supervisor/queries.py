@@ -104,9 +104,7 @@ def status(supervisor: Supervisor, name: str) -> ExtensionStatus:
         on_failure="deny" if extension.denies_on_failure else "allow",
         required=manifest.required,
         stats=figures,
-        limits=tuple(
-            LimitUse(*each) for each in limits_used(extension.limits, [worker.usage.reading for worker in running])
-        ),
+        limits=limits(supervisor, name),
         limit_action=extension.limits.action or "restart",
         pending_requests=tuple(_pending_request(pending, pid, now) for pending, pid in asked[:PENDING_LIMIT]),
         tools=tuple(extension.tools),
@@ -119,6 +117,14 @@ def status(supervisor: Supervisor, name: str) -> ExtensionStatus:
         mcp_file=None if found.mcp_file is None else valid_text(str(found.mcp_file)),
         mcp_entry=None if found.mcp_entry is None else valid_text(found.mcp_entry.key),
     )
+
+
+def limits(supervisor: Supervisor, name: str) -> tuple[LimitUse, ...]:
+    """The limits of an extension that are set, with the use at the last sample. Raises `UnknownNameError`."""
+    extension = supervisor.find(name)
+    origins = supervisor.context.limits.origins(name, extension.manifest.limits)
+    readings = [worker.usage.reading for worker in extension.all_workers if worker.is_running]
+    return tuple(LimitUse(*each, origins[each[0]]) for each in limits_used(extension.limits, readings))
 
 
 def _sample_if_old(supervisor: Supervisor) -> None:

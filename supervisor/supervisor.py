@@ -27,6 +27,7 @@ from supervisor.monitoring.sharing_figures import Sharing
 from supervisor.preload import preload
 from supervisor.profile.stall_profiles import StallProfiles
 from supervisor.registry.checkers import Checkers
+from wire.settings.limit_changes import LimitRules
 from wire.stats import Stats
 from wire.suggestions import UnknownNameError
 
@@ -54,9 +55,11 @@ if TYPE_CHECKING:
     from wire.dialects.base import HostInfo
     from wire.dialects.host_calls import HostCall
     from wire.events import Cost, Record
-    from wire.manifest import Limits
+    from wire.frames.trace_context import TraceContext
     from wire.stats import ExtensionStats, HostKind
 
+    Answered = Callable[[ToolAnswer], None]
+    BeginCallSpan = Callable[[OwnedTool, bytes, str, Answered], tuple[TraceContext, Answered]]
     Environment = Mapping[str, str] | Callable[[FoundExtension], Mapping[str, str]]
 
 
@@ -85,7 +88,7 @@ class Supervisor:
         allow_asked: bool = False,
         owns_process: bool = False,
         reserved_tools: Collection[str] = (),
-        limits: Limits | None = None,
+        limits: LimitRules | None = None,
         registrations_folder: Path | None = None,
         runtime_folder: Path | None = None,
         keeper: Keeper | None = None,
@@ -110,13 +113,13 @@ class Supervisor:
         self.data_folder: Path | None = None
         """The folder that contains the data folders of all extensions."""
         self._started, self.stall_profiles = (loop.clock(), time.time()), StallProfiles(loop, self._processes.marks)
-        self._context = HostContext(
-            loop, host, logs, self._processes.table, self.stall_profiles, self._processes.tracker, limits=limits,
-            is_strict=strict_guards, lets_asked_pass=allow_asked, registrations=registrations_folder,
+        self.context = HostContext(
+            loop, host, logs, self._processes.table, self.stall_profiles, self._processes.tracker,
+            limits or LimitRules(), strict_guards, allow_asked, registrations=registrations_folder,
         )  # fmt: skip
-        self.restarts = self._context.restarts
+        self.restarts = self.context.restarts
         self.guards = Guards(loop, self.extensions)
-        self._verdicts = VerdictRequests(loop, self.guards)
+        self.verdicts = VerdictRequests(loop, self.guards)
         self.observers = Observers(self.extensions, host)
         self._checkers = Checkers(loop)
         self._claims = Claims(self.extensions, reserved_tools)
@@ -125,13 +128,15 @@ class Supervisor:
         take_call = on_host_call or (lambda _extension, call, answer: refuse_all(call, answer))
         self.calls_by_extensions = CallsByExtensions(self, take_call)
         self.stats_file: StatsFile | None = None
-        """The file of `write_stats`, if it has a timeline. It gets each verdict."""
+        """The file of `write_stats`, if it has a timeline. It gets each verdict and call."""
         self.on_sample: list[Callable[[], None]] = []
         """Called after each sample."""
         self.on_fall: list[Callable[[Extension, Worker, Fall], None]] = []
         """Called with each fall of an extension."""
         self.on_change: list[Callable[[Extension], None]] = []
         """Called when the state or the registrations of an extension may have changed."""
+        self.begin_call_span: BeginCallSpan | None = None
+        """Opens the span of a call without a context, and returns its context and the callback that ends it."""
         self.calls_for_runs: Callable[[Extension, HostCall, HostCallAnswer], bool] = lambda *_: False
         """Takes the calls that an extension makes for a run that is attached to this host; returns False for others."""
         self.sharing = Sharing()
@@ -149,11 +154,15 @@ class Supervisor:
 
     def expect_person(self) -> None:
         """From now on tools that wait for a person may be called; until then such calls are refused."""
-        self._context.has_person = True
+        self.context.has_person = True
 
     def set_model(self, model: str) -> None:
         """Sets the model that extensions get from now on when they start."""
-        self._context.set_model(model)
+        self.context.set_model(model)
+
+    def watch_starts(self, starting: Callable[[FoundExtension, Worker], dict[str, str]]) -> None:
+        """Has `starting` called before each start of a worker's process; it returns further variables for it."""
+        self.context.starting = starting
 
     def start(self, found: Iterable[FoundExtension], env: Environment, data: Path | None = None) -> None:
         """Starts all extensions at the same time and returns; `settle` waits for them. `env` is the environment of all,
@@ -181,7 +190,7 @@ class Supervisor:
 
     def _start(self, found: FoundExtension) -> Extension:
         self.guards.expect_more()
-        extension = Extension(self._context, found, self._sink_of)
+        extension = Extension(self.context, found, self._sink_of)
         self.extensions.append(extension)
         extension.start(self.environment_of(found), self.data_folder)
         return extension
@@ -274,18 +283,21 @@ class Supervisor:
 
     def intercept(self, event: frames.Event) -> Judgement:
         """Asks the guards of an event, and waits for the judgement, see `VerdictRequests.judge`."""
-        return self._verdicts.judge(event) if self.stats_file is None else self._verdicts.judge_and_tell(event)
+        return (self.verdicts.judge_and_tell if self.verdicts.on_judged else self.verdicts.judge)(event)
 
     def begin_intercept(self, event: frames.Event, done: Callable[[Judgement], None]) -> RequestInFlight:
         """Asks an event's guards; `done` gets the judgement. Raises `KeyError` for an event that cannot be guarded."""
-        return self._verdicts.begin(event, done)
+        return self.verdicts.begin(event, done)
 
     def begin_call(
         self, owned: OwnedTool, args: bytes, done: Callable[[ToolAnswer], None],
         on_progress: Callable[[str], None] | None = None, tool_id: str = "", around: tuple[str, ...] = (),
+        context: TraceContext | None = None,
     ) -> RequestInFlight:  # fmt: skip
         """Calls this tool, see `ToolCallInFlight`. `done` gets the answer, `on_progress` each progress message."""
-        return ToolCallInFlight(self.loop, self._checkers, owned, args, done, on_progress, tool_id, around)
+        if context is None and self.begin_call_span is not None:
+            context, done = self.begin_call_span(owned, args, tool_id, done)
+        return ToolCallInFlight(self.loop, self._checkers, owned, args, done, on_progress, tool_id, around, context)
 
     def begin_command(self, owned: OwnedCommand, args: str, done: Callable[[CommandAnswer], None]) -> RequestInFlight:
         """Runs a slash command; `done` gets the answer."""
@@ -326,26 +338,6 @@ class Supervisor:
         """The stats of each extension as of the last sample, in guard order."""
         now = self.loop.clock()
         return {each.name: stats.of_extension(each, now, self.sharing.figures(each)) for each in self.extensions}
-
-    def write_stats(
-        self, kind: HostKind, version: str, cwd: str, *, stats_file: Path | None, metrics_file: Path | None,
-        stats_interval_s: float | None = None, openmetrics: bool = False, on_error: Callable[[str], None],
-    ) -> StatsFile:  # fmt: skip
-        """Writes the figures to these files from now on; `stats_interval_s` None: 1 s for a run, 10 s for a host. The
-        caller closes the returned object after `stop`. `on_error` gets a line for the user. Raises `StatsFileError`."""
-        from supervisor.monitoring.stats_file import StatsFile
-
-        written = StatsFile(
-            self.loop, lambda: self.snapshot(kind, version, cwd), stats_file=stats_file, interval_s=stats_interval_s,
-            metrics_file=metrics_file, openmetrics=openmetrics, on_error=on_error, extensions=self.extensions,
-        )  # fmt: skip
-        self.on_sample.append(lambda: written.sampled(is_last=self.closed))
-        if stats_file is not None:
-            self.stats_file = written
-            self._verdicts.on_judged = lambda event, judged, began: written.mark(
-                "intercept", event, judged.blocked_by or "", began, detail=judged.explanation
-            )
-        return written
 
     def snapshot(self, kind: HostKind, version: str, cwd: str) -> Stats:
         """The stats of the host and of its extensions as of the last sample."""

@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, settings
 
 from supervisor.loop.loop import Loop
 from supervisor.process.table import become_subreaper
-from tests.support import warm_start
+from tests.support import long_tests, warm_start
 from tests.support.child_pids import child_pids
 from tests.support.expected_skips import ExpectedSkips
 
@@ -183,6 +183,11 @@ def in_unicode(value: Any) -> Any:
     if isinstance(value, dict):
         return {in_unicode(key): in_unicode(each) for key, each in value.items()}
     return type(value)(in_unicode(each) for each in value) if type(value) in (list, tuple) else value
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    long_tests.mark(items)
 
 
 def pytest_configure(config: pytest.Config) -> None:

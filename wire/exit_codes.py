@@ -27,6 +27,8 @@ class Status(Enum):
         return EXIT_CODES[self][0]
 
 
+OWN_REASONS = frozenset({Status.TIMEOUT, Status.BUDGET, Status.MAX_STEPS, Status.INTERRUPTED})
+"""Statuses whose reason is worded by the host alone; any other may quote a request or an extension."""
 EXIT_CODES: dict[Status, tuple[int, str]] = {
     Status.OK: (0, "the prompt was answered"),
     Status.ERROR: (1, "the model, its connection or zot itself failed"),

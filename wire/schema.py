@@ -25,6 +25,7 @@ from wire.settings.mcp_server import McpFormat
 from wire.settings.models_file import ModelsFile
 from wire.traces import black_box
 from wire.traces.alert import Alert
+from wire.traces.incident import Incident
 
 FOLDER = Path(__file__).with_name("schemas")
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -49,6 +50,7 @@ def definitions() -> dict[str, tuple[Any, str]]:
     found["result"] = found["event.result"]
     found["stats"] = (stats.StatsLine, "any line of a stats file")
     found["alert"] = (Alert, "what a rule of on_event in config.json gets")
+    found["incident"] = (Incident, "any line of zot events --json")
     found["black_box"] = (black_box.BoxLine, "any line of a black box")
     found["control.request"] = (control.Request, "any line that a client of the control socket says")
     found["control.reply"] = (control.Reply, "any line that a host says on its control socket")

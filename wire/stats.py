@@ -64,8 +64,8 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     """One extension: gauges of this moment, and counters since the host started."""
 
     state: str
-    """asleep, waking, spawned, greeted, ready, backoff, stopping, exited or failed; the best of its workers. asleep:
-    its process starts when it is needed; waking: it is being started for that."""
+    """asleep, waking, spawned, greeted, ready, backoff, stopping, exited, failed or stopped; the best of its workers.
+    asleep: its process starts when it is needed; waking: it is being started for that; stopped: by `zot ext stop`."""
     failure: str
     """Why it cannot be used now; empty while it can be."""
     pids: tuple[int, ...]
@@ -156,6 +156,11 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     share of each; null without such a request."""
     model_usd: float | None = None
     """US dollars of `model_tokens`; null if they or a price are unknown."""
+    no_verdicts: int = 0
+    """Number of verdicts that its guards owed and did not give."""
+    limits: dict[str, float] = {}
+    """The limits that are set, by their names in the manifest and in its units: each holds for one worker with all its
+    processes."""
 
 
 class HostStats(msgspec.Struct, frozen=True):
@@ -246,6 +251,7 @@ class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="mark"):
         "intercept",
         "started",
         "exited",
+        "stopped",
         "restarted",
         "reloaded",
         "failed",

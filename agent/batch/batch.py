@@ -93,7 +93,6 @@ class Batch:
         self._request = request
         self._tasks = list(tasks)
         self._version = version
-        self._tell = tell or _nobody
         self._say = say
         self._is_full = is_full or _never
         self._folder = RunFolder(request.folder)
@@ -102,6 +101,7 @@ class Batch:
         self._notice, self._advise = notices.notice, notices.advise
         home = request.run.home or zot_home()
         self._trace = BatchTrace(self.loop, request, home, self._folder.path, version, self._notice)
+        self._tell = self._trace.following(tell or _nobody)
         given: dict[str, Any] = {
             "runtime_folder": runtime_dir(home), "version": version, "say": self._notice, "owns_process": owns_process,
             "log": self._log, "on_shared": self._tell_shared,
@@ -129,7 +129,7 @@ class Batch:
         trace = self._trace if request.engine == "local" else None  # it is on this machine
         self._attempts = make(
             self.loop, request, folder=request.folder, jobs=self._limits.jobs, processes=self._processes,
-            orders=Orders(request, self._folder, version, self._processes, trace), log=self._log,
+            orders=Orders(request, self._folder, version, self._processes, trace, self._trace.spans), log=self._log,
             tell=self._tell, on_event=on_event, on_over=self._on_over, on_failure=self._fail,
             on_no_room=self._on_no_room, notice=self._notice, advise=self._advise,
         )  # fmt: skip
@@ -176,7 +176,7 @@ class Batch:
         """Runs the batch until nothing is left to do or it is stopped. By then all results are on disk, and every
         process that it has started has ended. Raises `BatchError` if it cannot begin, `RedoError`, and `UsageError`
         for nodes that cannot run its tasks."""
-        with self.loop.signals(stop_signals(), self._signals.take):
+        with self.loop.signals(stop_signals(), self._signals.take), self._trace.exporting():
             try:
                 opening = self._open()
             except (JournalError, FolderError) as error:
@@ -198,8 +198,8 @@ class Batch:
                 if self._journal is not None:
                     self._journal.close()
                 self._log.close()
-        self._trace.close(end)
-        self._tell(end)
+            self._trace.close(end)
+            self._tell(end)
         self.loop.close()
         return end
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from agent.engine.run_trace import FIELDS
@@ -17,13 +18,15 @@ from wire import stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from agent.batch.batch_spans import BatchSpans
     from agent.batch.request import BatchRequest
     from supervisor.alerts.alerts import Alerts
     from supervisor.alerts.inbox import Inbox
     from supervisor.loop.loop import Loop
-    from wire.batch.records import BatchEnd
+    from wire.batch.records import AnyRecord, BatchEnd
 
 
 class BatchTrace:
@@ -40,8 +43,22 @@ class BatchTrace:
         self._cwd = request.run.cwd or os.getcwd()
         self._trace = self._make_trace(request, home, version) if request.run.trace else None
         self._runtime_dir = runtime_dir(home)
+        self.spans = self._make_spans(request, version) if request.run.otel else None
         self._alerts: Alerts | None = None
         self._inbox: Inbox | None = None
+
+    def _make_spans(self, request: BatchRequest, version: str) -> BatchSpans:
+        from agent.batch.batch_spans import BatchSpans  # other batches do not load it
+
+        return BatchSpans(self._loop, request, version, self._say)
+
+    def exporting(self) -> AbstractContextManager[None]:
+        """The time in which its spans are exported, if it has any."""
+        return nullcontext() if self.spans is None else self.spans
+
+    def following(self, tell: Callable[[AnyRecord], None]) -> Callable[[AnyRecord], None]:
+        """`tell`, preceded by the spans."""
+        return tell if self.spans is None else self.spans.following(tell)
 
     def _make_trace(self, request: BatchRequest, home: Path, version: str) -> TraceFile:
         run = request.run

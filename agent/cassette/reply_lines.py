@@ -68,6 +68,9 @@ Content = list[TextBlock | ThinkingBlock | ToolCallBlock]
 class MessageStart(msgspec.Struct, tag="message_start"):
     usage: Counts
     limits: Limits | None = None
+    reply_id: str = ""
+    model: str = ""
+    """The model that answers, as the server names it."""
 
 
 class TextDelta(msgspec.Struct, tag="text_delta"):

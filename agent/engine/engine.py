@@ -104,6 +104,8 @@ class Engine:
         """The queue of the running prompt, or the closed one of the last."""
         self._steering.close()
         self._skipped: Sequence[SkippedExtension] = ()
+        self.on_wait: Callable[[], Callable[[], None]] | None = None
+        """Called before a wait for extensions. Returns the function for its end."""
         self._needs_all_extensions = True
         """False for a slash command that ends the prompt: it needs only its own extension."""
         self.supervisor = starting.make_supervisor(
@@ -356,7 +358,7 @@ class Engine:
         if command is not None:
             starting.settle_for(command.name, self.supervisor, abort)
         else:
-            starting.settle(self._options, self.supervisor, first, abort)
+            starting.settle(self._options, self.supervisor, first, abort, self.on_wait)
         self._begin(tell_late=command is None and not abort.requested)
         self._notices.tell_gathered()
         missing = found.missing or starting.missing_extension(self.supervisor, self._event_writer, abort)
@@ -382,7 +384,7 @@ class Engine:
             return
         self.supervisor.restarts.release()
         self._provided.start(provider, self.model)
-        starting.settle(self._options, self.supervisor, provider, abort)
+        starting.settle(self._options, self.supervisor, provider, abort, self.on_wait)
         self._notices.has_begun = True
 
     def _begin(self, *, tell_late: bool = True) -> None:

@@ -85,7 +85,7 @@ def make_supervisor(
         strict_guards=options.strict_guards,
         allow_asked=options.allow_asked or options.config.allow_asked,
         owns_process=owns_process,
-        limits=options.limits,
+        limits=options.config.limit_rules,
         registrations_folder=options.home / awake.FOLDER,
         runtime_folder=runtime_dir(options.home),
         keeper=options.keeper,
@@ -239,11 +239,24 @@ def _environment(
     return extension_environment(found, options.config, os.environ)
 
 
-def settle(options: Options, supervisor: Supervisor, provider: Provider | None, abort: Abort) -> None:
+def settle(
+    options: Options,
+    supervisor: Supervisor,
+    provider: Provider | None,
+    abort: Abort,
+    on_wait: Callable[[], Callable[[], None]] | None = None,
+) -> None:
     """Waits for the extensions before the first request, at most `extension_wait` seconds. By default first for those
     of slow dialects, such as MCP servers, as long as their dialect says; then for all until the model is ready, at
     least `LEAST_S` and at most `SETTLE_S`, and for `SETTLE_S` without a provider. A guard may still be starting then:
-    a verdict waits for it."""
+    a verdict waits for it. `on_wait` is called if there is something to wait for; it returns the function for the end.
+    """
+    ended = on_wait() if on_wait is not None and not supervisor.is_settled else _nothing
+    _settle(options, supervisor, provider, abort)
+    ended()
+
+
+def _settle(options: Options, supervisor: Supervisor, provider: Provider | None, abort: Abort) -> None:
     now = supervisor.loop.clock()
     if options.extension_wait is not None:
         supervisor.settle(now + options.extension_wait, abort.is_requested)
@@ -259,6 +272,10 @@ def settle(options: Options, supervisor: Supervisor, provider: Provider | None, 
         supervisor.settle(now + SETTLE_S, abort.is_requested)
     elif not supervisor.settle(now + LEAST_S, abort.is_requested):
         supervisor.settle(now + SETTLE_S, lambda: provider.is_ready or abort.requested)
+
+
+def _nothing() -> None:
+    """Does nothing: the wait has no follower."""
 
 
 def _are_settled(extensions: Iterable[Extension], abort: Abort) -> bool:

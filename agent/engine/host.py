@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from agent.abort import Abort
     from agent.engine.prompt_result import PromptResult
+    from agent.engine.run_telemetry import RunTelemetry
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
     from agent.output.fd_writer import FdWriter
@@ -56,15 +57,18 @@ class EngineHost:
         owns_process: bool = True,
         stderr: int = 2,
         session: OpenedSession | None = None,
+        send_spans: Callable[[bytes], None] | None = None,
     ) -> None:
+        """`send_spans` takes the lines with the spans of a run of a batch."""
         self._abort = abort
         self.event_writer = EventWriter(loop, abort, *readers, output=output)
         self.notices = StderrNotices(loop, self.event_writer, stderr=stderr, before_line=before_line)
+        self._telemetry = self._make_telemetry(loop, options, version, provider, send_spans)
         self.engine = Engine(
             loop,
             options,
             version=version,
-            provider=provider,
+            provider=provider if self._telemetry is None else self._telemetry.around(provider),
             event_writer=self.event_writer,
             notices=self.notices,
             on_show=self._show,
@@ -81,6 +85,9 @@ class EngineHost:
             runtime_dir=runtime_dir(options.home),
             on_stop=lambda: abort.request(Status.INTERRUPTED, "stopped by zot stop"),
         )
+        if self._telemetry is not None:
+            self._telemetry.follow(self.engine)
+            self.event_writer.readers.append(self._telemetry.spans.seen)
         self._timeline = self._make_timeline(options, version)
         self._trace = open_trace(options, self.engine, version, lambda text: self.notices.say(f"zot: {text}"))
         if self._trace is not None:
@@ -107,9 +114,11 @@ class EngineHost:
         """The timeline that follows the run, if it is to be written to a file."""
         if options.stats_file is None and options.metrics_file is None:
             return None
-        from agent.output.stats_timeline import Timeline  # other runs do not load it
+        from agent.output.stats_timeline import Timeline  # other runs do not load them
+        from supervisor.stats_writer import write_stats
 
-        recording = self.engine.supervisor.write_stats(
+        recording = write_stats(
+            self.engine.supervisor,
             "run",
             version,
             options.cwd,
@@ -123,6 +132,33 @@ class EngineHost:
         self.engine.toolbox.on_begin = timeline.tool_begins
         self.notices.followers.append(timeline.notice)
         return timeline
+
+    def _make_telemetry(
+        self,
+        loop: Loop,
+        options: Options,
+        version: str,
+        provider: Provider | ProviderUnavailable,
+        send: Callable[[bytes], None] | None,
+    ) -> RunTelemetry | None:
+        """The spans of the run, if it is to have any."""
+        if not options.otel and options.trace_context is None:
+            return None
+        from agent.engine.run_telemetry import begin_run_telemetry  # other runs do not load it
+
+        return begin_run_telemetry(
+            loop, options, version, provider, lambda text: self.notices.say(f"zot: {text}"), send
+        )
+
+    def begin_work(self) -> None:
+        """Opens the span of a run, or of a prompt of rpc."""
+        if self._telemetry is not None:
+            self._telemetry.begin()
+
+    def end_work(self, result: events.Result) -> None:
+        """Closes the span that `begin_work` has opened."""
+        if self._telemetry is not None:
+            self._telemetry.end(result)
 
     def serve_control(self) -> None:
         """Opens the control socket."""
@@ -173,14 +209,20 @@ class EngineHost:
         self._control.wind_down()
         self._learn_use()
         self.engine.stop(at_once=self._abort.at_once)
+        if self._telemetry is not None:
+            self._telemetry.stopped()
         self._end_alerts()
 
     def finish_stats(self, result: events.Result) -> None:
-        """Writes how the run ended to the stats file and the metrics, and to its trace."""
+        """Writes how the run ended to the stats file and the metrics, to its trace, and to its spans, and exports the
+        rest of these."""
         if self._timeline is not None:
             self._timeline.close(result)
         if self._trace is not None:
             self._trace.close(last_line(result, self.engine.provider_name, self.engine.model))
+        if self._telemetry is not None:
+            self._telemetry.end(result)
+            self._telemetry.close(at_once=self._abort.at_once)
 
     def close(self) -> None:
         """Closes the control socket, the session and stderr. To be called last."""
@@ -193,6 +235,8 @@ class EngineHost:
         self._abort.at_once = True
         self.stop()
         self._control.close()
+        if self._telemetry is not None:
+            self._telemetry.close(at_once=True)
 
     # --- callbacks ----------------------------------------------------------------------------------------
 

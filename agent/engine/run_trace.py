@@ -13,7 +13,7 @@ from supervisor.traces.black_boxes import BlackBoxes
 from supervisor.traces.kept_flags import kept_flags
 from supervisor.traces.trace_file import TraceFile, name_profiles, trace_header
 from wire import stats
-from wire.exit_codes import Status
+from wire.exit_codes import OWN_REASONS, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from agent.options import Options
     from wire import events
 
-OWN_REASONS = frozenset({Status.TIMEOUT, Status.BUDGET, Status.MAX_STEPS, Status.INTERRUPTED})
-"""Statuses whose reason is worded by the host alone; any other may quote a request or an extension."""
 FIELDS = tuple(name for name in RunFlags.__struct_fields__ if name not in ("cwd", "model", "trace"))
 """The flags that a trace keeps: the header has the folder and the model that they lead to."""
 

@@ -39,6 +39,7 @@ class AnthropicProvider:
         self._loop = loop
         self._access = access
         self.name = access.provider.name
+        self.address = access.endpoint.shown
         self._worker: ModelWorker | None = None
         self._refusal = ""
         self._stream: Stream | None = None

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from agent.model.provider import Line, Provider
     from supervisor.process.teardown import Stoppable
 
-NOT_IN_A_CASSETTE = ("id", "advice", "limits", "unanswered")
-"""Fields of a line. Advice and rate limits are about the access during the recording."""
+NOT_IN_A_CASSETTE = ("id", "advice", "limits", "unanswered", "reply_id", "model")
+"""Fields of a line. Advice, rate limits and the names of replies are about the access during the recording."""
 
 
 class ReplayProvider:
@@ -54,6 +54,7 @@ class RecordingProvider:
 
     def __init__(self, inner: Provider, recorder: CassetteRecorder) -> None:
         self.name = inner.name
+        self.address = getattr(inner, "address", "")
         self.error: str | None = None
         self._inner = inner
         self._recorder = recorder

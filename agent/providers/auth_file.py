@@ -7,17 +7,14 @@ Neither is used here; both stay when another entry is changed. No error or messa
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import stat
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from supervisor.home.safe_files import read_file, replace_file
+from supervisor.home.safe_files import locked, read_file, replace_file
 from supervisor.home.zot_home import private_folder
 from wire.lenient_json import UNREADABLE, fault_of
 
@@ -34,7 +31,6 @@ MODE = 0o600
 FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 LOCK_S = 5.0
 """Maximum wait for another program that changes the file, in seconds."""
-POLL_S = 0.02
 _WORDS = {"api_key": "key", "oauth": "OAuth token", "api_key_command": "command for a key"}
 
 
@@ -157,32 +153,15 @@ def _edit(path: Path) -> Iterator[dict[str, Any]]:
     makes our programs take turns."""
     try:
         private_folder(path.parent)
-        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, MODE)
-    except OSError as error:
-        raise AuthFileError(f"{path}: cannot be written: {error.strerror}") from None
-    try:
-        _take(lock, path)
-        content = _read(path) or {}
-        before = json.dumps(content)
-        yield content
-        text = json.dumps(content, indent=2)
-        if json.dumps(content) != before or not path.exists():
-            # A link stays a link: the file that it names is replaced.
-            replace_file(path.resolve(), f"{text}\n".encode(), MODE)
+        with locked(path, LOCK_S, MODE):
+            content = _read(path) or {}
+            before = json.dumps(content)
+            yield content
+            text = json.dumps(content, indent=2)
+            if json.dumps(content) != before or not path.exists():
+                # A link stays a link: the file that it names is replaced.
+                replace_file(path.resolve(), f"{text}\n".encode(), MODE)
+    except TimeoutError as error:
+        raise AuthFileError(f"{path}: {error.strerror}; try again when it has ended") from None
     except OSError as error:
         raise AuthFileError(f"{path}: cannot be written: {error.strerror}; it is as it was") from None
-    finally:
-        os.close(lock)
-
-
-def _take(lock: int, path: Path) -> None:
-    deadline = time.monotonic() + LOCK_S
-    while True:
-        try:
-            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise AuthFileError(
-                    f"{path}: another program has held {path.name}.lock for {LOCK_S:g} s; try again when it has ended"
-                ) from None
-            time.sleep(POLL_S)

@@ -201,6 +201,7 @@ class RpcServer:
         began = time.monotonic()
         self._last_stop = ""
         self._host.event_writer.abort = prompt.abort
+        self._host.begin_work()
         if prompt.abort.status is not None:
             ran = PromptResult(prompt.abort.status, prompt.abort.reason)
         elif failed is not None:
@@ -215,6 +216,7 @@ class RpcServer:
         elif ran.status is not Status.INTERRUPTED:
             self._host.report_trouble(ran)
         self._steps += ran.steps
+        self._host.end_work(ran.record())
         if prompt.command == "prompt":
             self._host.event_writer.emit(self._host.result(ran, time.monotonic() - began))
         self._queue.end()

@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from agent.tools.extension_tools.tools import ExtensionTools
     from agent.transcript import ToolCall
     from agent.trial.trial import Trial
+    from supervisor.calls.guarded_call import GuardedCall
     from supervisor.calls.request_in_flight import Cancellable
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop
     from supervisor.process.teardown import Stoppable
     from supervisor.supervisor import Supervisor
+    from wire.frames.trace_context import TraceContext
 
 
 CANCELLED_S = KILL.in_all + 1.0
@@ -45,6 +47,17 @@ class Wait(Protocol):
     """Waits until the predicate holds (True), or the deadline or an abort comes (False). Records are still emitted."""
 
     def __call__(self, predicate: Callable[[], bool], deadline: float) -> bool: ...
+
+
+class CallFollower(Protocol):
+    """Follows each call of a tool from before its guards judge it until its result is judged."""
+
+    def begins(self, call: GuardedCall, extension: str) -> None:
+        """`extension` is that of the tool; "" for a built-in tool."""
+
+    def ended(self, call: GuardedCall, result: ToolResult) -> None: ...
+    def context_of(self, call_id: str) -> TraceContext | None:
+        """The span of this call, for programs that carry it out; None if unknown."""
 
 
 class Toolbox:
@@ -67,6 +80,7 @@ class Toolbox:
     ) -> None:
         self.on_begin: Callable[[str, str], Callable[[ToolResult], None]] | None = None
         """Called with each beginning call's tool and extension ("": built-in). Returns the function for its result."""
+        self.follower: CallFollower | None = None
         self._loop = loop
         self._supervisor = supervisor
         self._registered = supervisor.registrations
@@ -216,6 +230,7 @@ class Toolbox:
                 lambda answer: ended(extension_result(call.id, shown, answer)),
                 progressed,
                 call.id,
+                context=self._context_of(call),
             )
         else:
             owner = self._registered.owner_of(name)
@@ -223,6 +238,9 @@ class Toolbox:
             why = owner.failure or "it no longer has this tool"
             ended(error_result(call.id, f"extension {owner.name}/{name} failed: {why}", Failure.DIED))
         return ENDED
+
+    def _context_of(self, call: ToolCall) -> TraceContext | None:
+        return None if self.follower is None else self.follower.context_of(call.id)
 
     def _given(self, call: ToolCall, args: bytes) -> ToolResult | None:
         """The result that a trial gives a call in place of making it; None if the call is made."""
@@ -277,9 +295,12 @@ class Toolbox:
 
             return ConfinedCommand(
                 self._loop, request, self._confinement, cwd=self._cwd, on_progress=progressed, done=done,
-                on_started=self._commands.append,
+                on_started=self._commands.append, context=self._context_of(call),
             )  # fmt: skip
-        command = ShellCommand(self._loop, request, cwd=self._cwd, logs=self._logs, on_progress=progressed, done=done)
+        command = ShellCommand(
+            self._loop, request, cwd=self._cwd, logs=self._logs, on_progress=progressed, done=done,
+            context=self._context_of(call),
+        )  # fmt: skip
         self._commands.append(command)
         return command
 

@@ -15,7 +15,7 @@ from agent.batch.tasks.faults import TasksError
 from agent.batch.tasks.read import read_tasks
 from agent.batch.tasks.repeat import base_id
 from agent.batch.tasks.select import SelectionError
-from agent.request_checks import UsageError
+from agent.request_checks import UsageError, check_telemetry
 from cli.batch.output.outputs import INTERRUPTED, Outputs
 from cli.batch.output.stderr import ProgressStyle
 from cli.terminal import say
@@ -81,6 +81,7 @@ def check_and_start(
     try:
         RunFolder.for_batch(request.folder)
         check_engine(request)
+        check_telemetry(request.run)
     except (FolderError, UsageError) as error:
         return complain(str(error))
     if (faults := check_tasks(tasks, lines, request)) is not None:

@@ -30,7 +30,8 @@ from supervisor.process.cgroup_survey import WANTED, Unavailable, survey
 from supervisor.process.child import SpawnError
 from supervisor.process.spawn_limits import SHELL, find_program
 from supervisor.process.table import become_subreaper, read_process
-from wire.text import counted
+from wire.settings.limit_changes import shown_changes
+from wire.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -194,6 +195,9 @@ def _config(home: Path) -> Iterator[Check]:
     limits = {name: value for name in config.limits.__struct_fields__ if (value := getattr(config.limits, name))}
     said = ", ".join(f"{name} {value if isinstance(value, str) else f'{value:g}'}" for name, value in limits.items())
     yield Check("config", OK, f"limits for all extensions: {said or 'none'}")
+    for extension, kept in config.extension_limits.items():
+        if kept:
+            yield Check("config", OK, f"limits of {one_line(extension, 80)}: {shown_changes(kept)}")
 
 
 # --- extensions ---------------------------------------------------------------------------------------------

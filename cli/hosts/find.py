@@ -188,7 +188,8 @@ def close(clients: Iterable[ControlClient | None]) -> None:
 
 
 WORST_FIRST = (
-    "failed", "backoff", "exited", "stopping", "spawned", "waking", "greeted", "reloading", "asleep", "ready",
+    "failed", "backoff", "exited", "stopped", "stopping", "spawned", "waking", "greeted", "reloading", "asleep",
+    "ready",
 )  # fmt: skip
 
 

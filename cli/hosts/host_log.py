@@ -29,7 +29,7 @@ finally:
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from supervisor.host import HostEvent
+    from supervisor.host_event import HostEvent
 
 EVENT_WIDTH = 10
 LEVEL_WIDTH = 7

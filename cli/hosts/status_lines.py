@@ -82,6 +82,8 @@ def _troubles(status: ExtensionStatus, host: int) -> Iterator[tuple[str, str]]:
             yield "alarm", alarm_text(alarm)
     if alarms:
         yield "to do", next_step(alarms[0], status.name, host)
+    elif status.state == "stopped":
+        yield "to do", f"zot ext start {shlex.quote(status.name)} --host {host}"
     elif status.state not in USABLE and not status.stats.in_client:
         yield "to do", _look_and_restart(shlex.quote(status.name), host)
 
@@ -95,7 +97,7 @@ def next_step(alarm: Alarm, name: str, host: int) -> str:
     name = shlex.quote(name)
     match alarm.kind:
         case "over_limit" | "near_limit":
-            return f"fix it, or raise the limit; then zot ext reload {name} --host {host}"
+            return f"fix it, or raise the limit: zot ext limit {name} --host {host}"
         case "memory_grows":
             return f"zot ext restart {name} --host {host} gives the memory back; it has to be fixed"
         case "restarting":

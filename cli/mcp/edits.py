@@ -94,6 +94,14 @@ def mcp_add(
     exclude_tools: Annotated[
         str | None, typer.Option("--exclude-tools", metavar="A,B", help="Do not offer these tools.")
     ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--limit",
+            metavar="LIMIT=VALUE",
+            help="Limit the server, as rss_mb=300; see zot ext limit --help. Give it several times for several limits.",
+        ),
+    ] = None,
     transport: Annotated[
         str,
         typer.Option(
@@ -118,6 +126,7 @@ def mcp_add(
         zot mcp add github -e GITHUB_TOKEN -- docker run -i --rm -e GITHUB_TOKEN ghcr.io/github/github-mcp-server
         zot mcp add --scope project db -e DB=./app.db -- uvx mcp-server-sqlite
         zot mcp add notes --timeout 5m --include-tools read,search ./notes-server --fast
+        zot mcp add index --limit rss_mb=300 --limit cpu_pct=50 ./index-server
     """
 
     def run() -> int:
@@ -136,6 +145,8 @@ def mcp_add(
             fields["timeout"] = round(time_limit("--timeout", timeout) * 1000)
         if startup_timeout is not None:
             fields["startup_timeout_sec"] = time_limit("--startup-timeout", startup_timeout)
+        if limit:
+            fields["limits"] = _limits(limit)
         for field, given in (("includeTools", include_tools), ("excludeTools", exclude_tools)):
             if given is not None:
                 fields[field] = [tool.strip() for tool in given.split(",") if tool.strip()]
@@ -190,6 +201,19 @@ def _variable(text: str) -> tuple[str, str]:
     if not name:
         raise CommandLineError(f"--env {text}: write KEY=VALUE, or KEY alone for the value that it has at each start")
     return name, value if equals else f"${{{name}}}"
+
+
+def _limits(words: list[str]) -> dict[str, Any]:
+    from wire.settings.limit_changes import DEFAULT, LimitError, parse_changes, written
+
+    try:
+        limits = parse_changes(words)
+    except LimitError as error:
+        raise CommandLineError(f"--limit {error}") from None
+    for name, value in limits.items():
+        if value in (None, DEFAULT):
+            raise CommandLineError(f"--limit {name}: leave it out, since a new entry has no limits")
+    return {name: written(value) for name, value in limits.items()}
 
 
 def mcp_add_json(

@@ -122,7 +122,7 @@ def _supervisor(loop: Loop, config: Config, home: Path, cwd: str, seen: ServerPr
         host=HostInfo(VERSION, "none", "", cwd),
         logs=home / "logs",
         owns_process=True,
-        limits=config.limits,
+        limits=config.limit_rules,
         runtime_folder=runtime_dir(home),
         on_notice=on_notice,
     )

@@ -10,11 +10,12 @@ from agent.output.fd_writer import FdWriter
 from agent.rpc.stdin_lines import StdinLines
 from cli.choices import CommandLineError
 from cli.hosts.find import connect, host_list, keep_only, survey
-from cli.hosts.host import make_host
+from cli.hosts.host import begin_telemetry, check_flags, make_host
 from cli.hosts.host_log import HostLog
 from cli.version import VERSION
 from supervisor.control.client import ControlError
-from supervisor.host import CannotServeError, HostEvent, HostPhase
+from supervisor.host import CannotServeError, HostPhase
+from supervisor.host_event import HostEvent
 from supervisor.loop.loop import STOP_SIGNALS, Loop
 from supervisor.mcp_server.host_source import HostSource
 from supervisor.mcp_server.server import LINE_LIMIT, McpServer
@@ -86,7 +87,7 @@ def _ignore(_reason: str) -> None:
 
 def serve_own(flags: Mapping[str, Any]) -> int:
     """Returns the exit status. Raises `CommandLineError` and `OSError`."""
-    host = make_host(flags, "mcp")
+    host = make_host(flags, check_flags(flags, "mcp"), "mcp")
     stdio = Stdio(host.loop, flags)
     source = SupervisorSource(host.supervisor)
     faults: list[str] = []
@@ -101,6 +102,7 @@ def serve_own(flags: Mapping[str, Any]) -> int:
         host.request_stop(reason)
 
     host.tell = tell
+    telemetry = begin_telemetry(host, flags, "mcp")
     server = stdio.serve(source, ended)
     host.on_stopping = lambda: server.end(f"the server is stopping: {host.missing or host.stopped_by}")
     host.loop.call_later(0, source.start)
@@ -116,6 +118,8 @@ def serve_own(flags: Mapping[str, Any]) -> int:
         stdio.log(HostEvent("failed", str(error), "error"))
         return Status.ERROR.exit_code
     finally:
+        if telemetry is not None:
+            telemetry.close(at_once=host.phase is HostPhase.CUT_SHORT)
         stdio.close()
         host.close()
 

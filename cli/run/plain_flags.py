@@ -72,18 +72,22 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--no-trace": ("no_trace", "switch"),
     "--metrics": ("metrics", "text"),
     "--openmetrics": ("openmetrics", "switch"),
+    "--otel": ("otel", "switch"),
+    "--otel-content": ("otel_content", "switch"),
 }
 COMMANDS = frozenset(
     {
         "batch",
         "demo",
         "doctor",
+        "events",
         "ext",
         "help",
         "host",
         "login",
         "logout",
         "mcp",
+        "metrics",
         "models",
         "ps",
         "report",

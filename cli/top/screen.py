@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 STATE_STYLES = {
     "ready": "green", "asleep": "dim", "failed": "bold red", "backoff": "yellow", "exited": "dim", "stopping": "dim",
+    "stopped": "dim",
 }  # fmt: skip
 TOTAL_SPARK = 16
 FEW_KEYS = "? help  q quit"

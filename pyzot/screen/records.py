@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import events
 from .scene import Scene
 
-NEW_COMMANDS = frozenset({"started", "restarted", "reloaded", "failed", "exited"})
+NEW_COMMANDS = frozenset({"started", "restarted", "reloaded", "failed", "exited", "stopped"})
 """Notices after which an extension may have other commands."""
 
 
@@ -43,7 +43,7 @@ class Records:
             case _:
                 if isinstance(event, events.ExtensionNotice) and event.event in NEW_COMMANDS:
                     its.extensions.add(event.extension)
-                    change = self._down.add if event.event in ("failed", "exited") else self._down.discard
+                    change = self._down.add if event.event in ("failed", "exited", "stopped") else self._down.discard
                     change(event.extension)
                     its.refresh_soon()
                 its.view.show(its.transcript.take(event))

@@ -121,6 +121,7 @@ class Account:
         self.exits_by_host = 0
         self.restarts = 0
         self.limit_breaches = 0
+        self.no_verdicts = 0
         self.start_waits = 0
         self.start_wait_s = 0.0
         self.model_tokens: float | None = None

@@ -21,6 +21,13 @@ LOG_MB = 5.0
 GROSS = 2.0
 """Multiple of the allowed `processes` at which the host acts at once: a fork bomb is out of control in a second."""
 MIB = 1024 * 1024
+LIMITED = ("rss_mb", "cpu_percent", "cpu_seconds", "processes", "open_files", "frames_per_s")
+"""The limits on use, by their names in the manifest."""
+
+
+def log_bytes(limits: Limits) -> int:
+    """Maximum size of all log files of an extension together, in bytes."""
+    return int((limits.log_mb or LOG_MB) * MIB)
 
 
 class LimitReading(msgspec.Struct, frozen=True):
@@ -63,9 +70,14 @@ def breaches(limits: Limits, reading: LimitReading) -> Iterator[Breach]:
         yield Breach(f"{rate:.0f} frames/s over frames_per_s {limits.frames_per_s:g}")
 
 
+def limits_set(limits: Limits) -> dict[str, float]:
+    """Name and value of each set limit on use."""
+    return {name: float(allowed) for name in LIMITED if (allowed := getattr(limits, name)) is not None}
+
+
 def limits_used(limits: Limits, readings: Iterable[LimitReading]) -> Iterator[tuple[str, float, float | None]]:
     """Name and value of each set limit on use, with the largest use of a worker; None for one that was not measured."""
-    readings = list(readings)
+    readings, no_values = list(readings), list[float | None]()
     measured: dict[str, list[float | None]] = {
         "rss_mb": [reading.rss / MIB for reading in readings],
         "cpu_percent": [reading.cpu_percent for reading in readings],
@@ -73,6 +85,7 @@ def limits_used(limits: Limits, readings: Iterable[LimitReading]) -> Iterator[tu
         "processes": [float(reading.processes) for reading in readings],
         "open_files": [reading.open_files for reading in readings],
         "frames_per_s": [reading.frames_per_s for reading in readings],
+        **dict.fromkeys(("output_bytes", "log_mb", "file_mb"), no_values),
     }
     for name, values in measured.items():
         allowed = getattr(limits, name)

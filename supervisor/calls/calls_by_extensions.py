@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from supervisor.extension.worker import Worker
     from wire import frames
     from wire.dialects.host_calls import HostCall
+    from wire.frames.trace_context import TraceContext
 
 CHAIN_LIMIT = 4
 """Maximum number of calls that wait for one another, the first one included. zot's limit."""
@@ -57,6 +58,9 @@ class OwnTools(Protocol):
 
     def call(self, call: GuardedCall, done: Callable[[frames.ToolResult], None]) -> Cancellable:
         """Calls one of its own tools. `done` gets the result in a later pass."""
+
+    def context_of(self, call: GuardedCall) -> TraceContext | None:
+        """The span of an open call; None without telemetry."""
 
     def began(self, call: GuardedCall) -> None: ...
     def progressed(self, call: GuardedCall, text: str) -> None: ...
@@ -126,6 +130,9 @@ class CallsByExtensions(ExtensionToolSource):
         if self.own is not None and call.tool in self.own.names:
             return self.own.call(call, done)
         return super().call(call, done, on_progress)
+
+    def _context_of(self, call: GuardedCall) -> TraceContext | None:
+        return None if self.own is None else self.own.context_of(call)
 
     def close(self) -> None:
         """Ends all open calls, and refuses further ones: the host is stopping."""

@@ -222,16 +222,19 @@ class GuardedCall:
         decision, self.decision = self.decision, None
         return decision
 
+    def outcome(self, *, is_error: bool) -> frames.ToolOutcome:
+        """How the call has ended, if `is_error` says so of what the caller gets."""
+        return self._outcome or ("completed" if not is_error else OUTCOMES.get(self.failed, "failed"))
+
     def told(self, content: list[frames.ContentBlock], *, is_error: bool) -> frames.Event:
         """The `tool_result` for observers, with what the caller gets. To be called once the call has ended."""
-        ended = "completed" if not is_error else OUTCOMES.get(self.failed, "failed")
         args = json_on_one_line(self.args) if self._has_begun else raw_json(self.args)
         is_json = bytes(args) != NULL or self.args.strip() == NULL
         return frames.Event(
             "tool_result", tool_id=self.call_id, tool_name=self.tool, is_error=is_error, content=content,
             tool_args=args if is_json else UNSET,
             tool_args_raw=None if is_json else self.args.decode("utf-8", "replace"),
-            status=self._outcome or ended,
+            status=self.outcome(is_error=is_error),
             executed=self._has_begun and self.failed is not Failure.INVALID_ARGS, origin_extension=self.caller,
         )  # fmt: skip
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop
     from supervisor.registry.checkers import Checkers
+    from wire.frames.trace_context import TraceContext
 
 
 Frame = TypeVar("Frame")
@@ -118,8 +119,8 @@ class ToolCallInFlight(RequestInFlight):
     tool's schema, the call fails and is not sent; if they cannot be checked, it is sent unchecked, as zot does. If the
     worker dies, the call is made once more if the tool allows a retry and another worker is up.
 
-    `tool_id` is the id of the call in events; `around` are the tools of the calls for which it is made. The check
-    has its own time limit. The time limit of the tool begins when the call is sent."""
+    `tool_id` is the id of the call in events; `around` are the tools of the calls for which it is made; `context` is
+    the span of the call. The check has its own time limit. The time limit of the tool begins when the call is sent."""
 
     def __init__(
         self,
@@ -131,9 +132,11 @@ class ToolCallInFlight(RequestInFlight):
         on_progress: Callable[[str], None] | None = None,
         tool_id: str = "",
         around: tuple[str, ...] = (),
+        context: TraceContext | None = None,
     ) -> None:
         super().__init__(loop)
         self.tool_id = tool_id
+        self._context = context
         self._around = around
         self.nested: set[NestedCall] | None = None
         """The calls that are made for this one; None if none was made."""
@@ -193,7 +196,7 @@ class ToolCallInFlight(RequestInFlight):
 
     def _call(self, worker: Worker, *, may_retry: bool) -> None:
         requests, patience_s = worker.requests, self._owned.patience_s
-        pending = requests.call(self._owned.tool.name, self._args, patience_s, self.tool_id)
+        pending = requests.call(self._owned.tool.name, self._args, patience_s, self.tool_id, context=self._context)
         pending.call = self
         pending.on_progress = self._on_progress
         self._await(requests, pending, patience_s, partial(self._ended, worker, may_retry))

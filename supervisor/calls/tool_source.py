@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.loop.loop import Loop
     from wire import frames
+    from wire.frames.trace_context import TraceContext
 
 
 class Marks(Protocol):
@@ -47,6 +48,7 @@ class CallHost(Protocol):
         on_progress: Callable[[str], None] | None = None,
         tool_id: str = "",
         around: tuple[str, ...] = (),
+        context: TraceContext | None = None,
     ) -> RequestInFlight: ...
 
 
@@ -82,7 +84,13 @@ class ExtensionToolSource:
             done(answer.frame if answer.frame is not None else error_result(_failure_text(extension, tool, answer)))
 
         around = () if call.origin is None else call.origin.around
-        return host.begin_call(owned, call.args, called, on_progress, call.call_id, around)
+        return host.begin_call(
+            owned, call.args, called, on_progress, call.call_id, around, context=self._context_of(call)
+        )
+
+    def _context_of(self, call: GuardedCall) -> TraceContext | None:  # noqa: ARG002  (hosts of agents know)
+        """The span of the call."""
+        return None
 
 
 def _failure_text(extension: str, tool: str, answer: ToolAnswer) -> str:

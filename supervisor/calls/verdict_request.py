@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from supervisor.calls.guard_chain import UNTOUCHED, GuardChain, Judgement, verdict_of
 from supervisor.calls.guards import latest_start
@@ -29,33 +29,63 @@ if TYPE_CHECKING:
 GIVEN_UP = "no verdict is waited for any longer"
 
 
+class Asked(NamedTuple):
+    """A question to a guard that has ended. Both times are of the loop's clock."""
+
+    guard: Extension
+    asked_at: float
+    answered_at: float
+    verdict: GuardVerdict
+
+
+class Judged(NamedTuple):
+    """An event that guards were asked about."""
+
+    event: frames.Event
+    judgement: Judgement
+    began: Timestamp
+    asked: Sequence[Asked]
+    """The questions to the guards, in the order in which they ended."""
+
+
 class VerdictRequests:
     """Judges events: `judge` one at a time, and waits. This is the hot path of a run."""
 
     def __init__(self, loop: Loop, guards: Guards) -> None:
         self._loop = loop
         self._guards = guards
-        self.on_judged: Callable[[str, Judgement, Timestamp], None] | None = None
-        """Gets the name of an event that guards were asked about, the judgement, and when they were asked."""
+        self.on_judged: list[Callable[[Judged], None]] = []
+        """Each gets each judged event."""
+        self._asked: list[Asked] | None = None
+        """The questions about the event that `judge` judges now; None if `on_judged` is empty."""
 
     def begin(self, event: frames.Event, done: Callable[[Judgement], None]) -> RequestInFlight:
         """Asks the guards; `done` gets the judgement. Raises `KeyError` for an event that cannot be guarded."""
         began = Timestamp.now()
 
         def judged(judgement: Judgement) -> None:
-            if self.on_judged is not None:
-                self.on_judged(event.event, judgement, began)
+            self._tell(Judged(event, judgement, began, in_flight.answers))
             done(judgement)
 
-        return VerdictInFlight(self._loop, self._guards, event, judged)
+        in_flight = VerdictInFlight(self._loop, self._guards, event, judged)
+        return in_flight
+
+    def _tell(self, judged: Judged) -> None:
+        for callback in self.on_judged:
+            callback(judged)
 
     def judge_and_tell(self, event: frames.Event) -> Judgement:
         """Does what `judge` does, and then calls `on_judged`."""
-        if self.on_judged is None or not self._guards.of(event.event):
+        if not self._guards.of(event.event):
             return self.judge(event)
         began = Timestamp.now()
-        judgement = self.judge(event)
-        self.on_judged(event.event, judgement, began)
+        asked: list[Asked] = []
+        self._asked = asked
+        try:
+            judgement = self.judge(event)
+        finally:
+            self._asked = None
+        self._tell(Judged(event, judgement, began, asked))
         return judgement
 
     def judge(self, event: frames.Event) -> Judgement:
@@ -78,6 +108,8 @@ class VerdictRequests:
             requests.wait(pending, requests.timeouts.intercept)
             answer = pending.value
             if type(answer) is GuardAnswer and answer.verdict is ALLOW and len(guards.cancellations) == before:
+                if self._asked is not None:
+                    self._asked.append(Asked(guard, pending.asked_at, self._loop.clock(), ALLOW))
                 return judgement
             chain = GuardChain(event, rounds, can_ask=guards.permissions.can_ask)
             self._take(chain, guard, pending, before)
@@ -117,7 +149,10 @@ class VerdictRequests:
             chain.cancel(cancellations[-1])
             return
         event = chain.event
-        if news := chain.answered(guard, verdict_of(event.event, pending)):
+        verdict = verdict_of(event.event, pending)
+        if self._asked is not None:
+            self._asked.append(Asked(guard, pending.asked_at, self._loop.clock(), verdict))
+        if news := chain.answered(guard, verdict):
             self._guards.report(event, news)
         while chain.question is not None:
             self._ask_person(chain, *chain.question, before)
@@ -165,6 +200,8 @@ class VerdictInFlight(RequestInFlight):
         self._question: Question | None = None
         """The question that a person has to decide now."""
         self._before = len(guards.cancellations)
+        self.answers: list[Asked] = []
+        """The questions that have ended."""
         loop.call_later(0, self._begin)
 
     def cancel(self, reason: str) -> None:
@@ -208,7 +245,9 @@ class VerdictInFlight(RequestInFlight):
 
     def _answered(self, chain: Chain, asked: Sequence[Extension], guard: Extension, pending: Pending) -> None:
         if chain.asked is asked:  # else the round has ended without this answer
-            self._take(chain, guard, verdict_of(self._event.event, pending))
+            verdict = verdict_of(self._event.event, pending)
+            self.answers.append(Asked(guard, pending.asked_at, self._loop.clock(), verdict))
+            self._take(chain, guard, verdict)
 
     def _take(self, chain: Chain, guard: Extension, verdict: GuardVerdict) -> None:
         """Passes a verdict to the chain, and takes the next step."""

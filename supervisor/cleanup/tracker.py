@@ -183,6 +183,11 @@ class ProcessTracker:
         leaf = self._leaves.get(identity)
         return 0 if leaf is None else leaf.memory_kills()
 
+    def limit(self, identity: Identity, limits: Limits) -> None:
+        """Changes the limits of a child's leaf. Does nothing for a child without a leaf: sampling watches it."""
+        if (leaf := self._leaves.get(identity)) is not None:
+            leaf.limit(limits)
+
     def ended(self, identity: Identity) -> None:
         """Call it when the child and all found processes of its tree are gone. Kills the processes that were not found,
         and removes the leaf."""

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw
 
-from supervisor import queries
+from supervisor import orders, queries
 from supervisor.control.session import OpenRequest
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.extension.program_worker import RestartedElsewhereError
 from supervisor.loop.loop import Timestamp
 from wire import control, frames
 from wire.dialects.base import EVENTS, HOOK_POINTS
+from wire.frames.trace_context import read_context
+from wire.settings.limit_changes import LimitError
 from wire.suggestions import UnknownNameError
 from wire.text import valid_text
 
@@ -92,6 +95,9 @@ class ControlRequests:
             control.PanelClose: _ok(lambda close: panels.close(close.extension, close.panel_id)),
             frames.Cancel: self._cancel,
             control.RestartExtension: _ok(self._restart),
+            control.StopExtension: self._stop_extension,
+            control.StartExtension: self._start_extension,
+            control.SetLimits: self._set_limits,
             control.Reload: self._reload,
             frames.Event: self._tell,
             frames.ToolCall: self._begin,
@@ -104,7 +110,11 @@ class ControlRequests:
         """Answers a request at once, or begins it and answers later."""
         try:
             reply = self._handlers[type(request)](client, request)
-        except (RequestRefusedError, UnknownNameError) as refusal:
+        except orders.ConsentNeededError as doubt:
+            client.say(control.ConsentNeeded(request.id, doubt.reasons))  # type: ignore[union-attr]
+        except RestartedElsewhereError as refusal:
+            client.fail(request.id, f"extension {request.name}: {refusal}")  # type: ignore[union-attr]
+        except (RequestRefusedError, UnknownNameError, LimitError) as refusal:
             client.fail(getattr(request, "id", None), str(refusal))
         else:
             if reply is not None:
@@ -166,17 +176,46 @@ class ControlRequests:
             self._on_stop()
 
     def _restart(self, request: control.RestartExtension) -> None:
+        self._check_not_stopping()
+        self._supervisor.restart(request.name)
+
+    def _stop_extension(self, client: ControlSession, request: control.StopExtension) -> control.Switched | None:
+        """Stops an extension. The stop goes on if the client disconnects."""
+        self._check_not_stopping()
+        opened = self._open(client, request.id, request.name)
+        stopped = WorkerState.STOPPED.value
+
+        def done() -> None:
+            client.answered(opened, control.Switched(request.id, changed=True, state=stopped))
+
+        try:
+            if orders.stop(self._supervisor, request.name, done, consent=request.consent):
+                return None
+        except Exception:
+            client.open_requests.discard(opened)
+            raise
+        client.open_requests.discard(opened)
+        return control.Switched(request.id, changed=False, state=stopped)
+
+    def _start_extension(self, _client: ControlSession, request: control.StartExtension) -> control.Switched:
+        self._check_not_stopping()
+        changed = orders.start(self._supervisor, request.name)
+        return control.Switched(request.id, changed, self._supervisor.find(request.name).state.value)
+
+    def _set_limits(self, _client: ControlSession, request: control.SetLimits) -> control.LimitsSet:
+        self._check_not_stopping()
+        later = orders.limit(
+            self._supervisor, request.name, request.limits, consent=request.consent, only_check=request.only_check
+        )
+        return control.LimitsSet(request.id, queries.limits(self._supervisor, request.name), later)
+
+    def _check_not_stopping(self) -> None:
         if self.stopping:
             raise RequestRefusedError(STOPPING)
-        try:
-            self._supervisor.restart(request.name)
-        except RestartedElsewhereError as error:
-            raise RequestRefusedError(f"extension {request.name}: {error}") from None
 
     def _reload(self, client: ControlSession, request: control.Reload) -> None:
         """Reloads one extension or all. The reload goes on if the client disconnects."""
-        if self.stopping:
-            raise RequestRefusedError(STOPPING)
+        self._check_not_stopping()
         opened = self._open(client, request.id, request.name or "")
 
         def reloaded(outcomes: tuple[control.ReloadOutcome, ...]) -> None:
@@ -226,7 +265,8 @@ class ControlRequests:
             case frames.ToolCall(name=name, args=args):
                 owned = registrations.tool(name)
                 done = self._marking(owned, opened.called)
-                return self._supervisor.begin_call(owned, bytes(args), done, opened.progressed)
+                context = read_context(request.traceparent or "", request.tracestate or "")
+                return self._supervisor.begin_call(owned, bytes(args), done, opened.progressed, context=context)
             case frames.CommandInvoked(name=name, args=text):
                 command = registrations.command(name)
                 return self._supervisor.begin_command(command, text or "", opened.commanded)
@@ -250,8 +290,7 @@ class ControlRequests:
         """Raises `RequestRefusedError` if the host begins no call, command, verdict or event."""
         if self._kind == "run":
             raise RequestRefusedError(OF_A_RUN)
-        if self.stopping:
-            raise RequestRefusedError(STOPPING)
+        self._check_not_stopping()
 
 
 class _StatsReply(msgspec.Struct, tag_field="type", tag="stats_reply"):

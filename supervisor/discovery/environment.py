@@ -69,6 +69,7 @@ MINIMAL = (
     "TMPDIR", "TMP", "TEMP",
     "XDG_*", "ZOT_HOME",
     "SSL_CERT_*",
+    "TRACEPARENT", "TRACESTATE",
 )  # fmt: skip
 """Variables that any program may need and that hold no secrets. Proxies are left out: their addresses may contain
 passwords, and only network programs need them. Variables that change how programs run, such as `LD_PRELOAD` or
@@ -109,7 +110,7 @@ def extension_environment(found: FoundExtension, config: Config, environ: Mappin
     MCP server of a file gets the `env` of its entry in any case.
     """
     allowed = {name: value for name, value in environ.items() if may_have(name, found.manifest, config, value)}
-    is_limited = found.manifest.limits.over(config.limits).file_mb is not None
+    is_limited = config.limit_rules.of(found.manifest.name, found.manifest.limits).file_mb is not None
     is_hashed = found.is_of_a_project and found.kind.has_folder
     ours = {**(NO_BYTECODE if is_hashed or is_limited else {}), **(OWN_INSPECTOR if _is_node(found.manifest) else {})}
     return {**ours, **allowed, **found.set_env}

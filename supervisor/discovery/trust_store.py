@@ -7,9 +7,7 @@ under `$ZOT_HOME/extensions`, trusts it.
 
 from __future__ import annotations
 
-import fcntl
 import os
-import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,7 +30,7 @@ from supervisor.discovery.trust_rules import (
     decide_unread,
     state_reason,
 )
-from supervisor.home.safe_files import read_file, replace_file
+from supervisor.home.safe_files import locked, read_file, replace_file
 from supervisor.home.zot_home import private_folder
 from wire.lenient_json import UNREADABLE, reason
 
@@ -49,7 +47,6 @@ VERSION = 1
 FIELD = "extensions"
 LOCK_S = 5.0
 """Seconds to wait for the lock. A writer holds it for milliseconds."""
-POLL_S = 0.01
 
 Rows = dict[str, dict[str, Any]]
 
@@ -74,34 +71,17 @@ class TrustFile:
         `TrustError` if that fails; the file then stays unchanged."""
         try:
             private_folder(self.path.parent)
-            lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise self._unwritable(error) from None
-        try:
-            self._lock(lock)
-            whole = self._read()
-            rows = self._rows(whole)
-            yield rows
-            self._write({"version": VERSION, **whole, FIELD: rows})
+            with locked(self.path, LOCK_S):
+                whole = self._read()
+                rows = self._rows(whole)
+                yield rows
+                self._write({"version": VERSION, **whole, FIELD: rows})
+        except TimeoutError as error:
+            raise TrustError(f"{self.path} cannot be changed: {error.strerror}; try again when it has ended") from None
         except OSError as error:
             raise self._unwritable(error) from None
         except UnicodeEncodeError:
             raise TrustError(f"{self.path}: a folder whose name is not UTF-8 cannot be recorded; rename it") from None
-        finally:
-            os.close(lock)
-
-    def _lock(self, lock: int) -> None:
-        deadline = time.monotonic() + LOCK_S
-        while True:
-            try:
-                return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise TrustError(
-                        f"{self.path} cannot be changed: another program has held {self.path}.lock for {LOCK_S:g} s;"
-                        " try again when it has ended"
-                    ) from None
-                time.sleep(POLL_S)
 
     def _read(self) -> dict[str, Any]:
         try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.accounting.account import Account
 from supervisor.accounting.fall import Fall
-from supervisor.extension.handover import Handover
+from supervisor.extension.handover import Handover, StoppedBy
 from supervisor.extension.lifecycle import BEST_FIRST, WorkerState
 from supervisor.extension.program_worker import RestartedElsewhereError
 from wire.control import ReloadOutcome
@@ -149,7 +149,12 @@ class Extension:
     @property
     def is_given_up(self) -> bool:
         """No worker runs, and no worker will be started."""
-        return all(worker.state in (WorkerState.FAILED, WorkerState.EXITED) for worker in self.workers)
+        return all(worker.state.is_down for worker in self.workers)
+
+    @property
+    def is_halted(self) -> bool:
+        """A user has stopped it."""
+        return self.handover.stopped_by is StoppedBy.COMMAND
 
     @property
     def start_s(self) -> float:
@@ -215,10 +220,28 @@ class Extension:
     def restart(self) -> None:
         """Stops the workers of the current generation gracefully and starts new ones, whatever the workers' states.
         Raises `RestartedElsewhereError` for an extension of the embedding program, or of another host."""
+        self.require_own()
+        self.handover.restart()
+
+    def halt(self, done: Callable[[], None]) -> None:
+        """Stops the extension for a user, until a restart: its tools and commands are gone, its pending requests fail,
+        and its guards give no verdict. `done` is called when no process is left. Raises `RestartedElsewhereError`."""
+        self.require_own()
+        was_ready = self.was_ready
+        self.handover.halt(done)
+        self.was_ready = was_ready  # if it never was, its guards are unknown
+
+    def apply_limits(self) -> None:
+        """Takes the limits that the host's rules have now. Raises `RestartedElsewhereError`."""
+        self.require_own()
+        for generation in self.generations:
+            generation.apply_limits()
+        self.limits = self._generation.limits
+
+    def require_own(self) -> None:
+        """Raises `RestartedElsewhereError` for an extension of the embedding program, or of another host."""
         if self.found.link is not None:
             raise RestartedElsewhereError(self.found.link.restarted_by)
-        self.handover.restarted()
-        self._generation.restart()
 
     def connect_again(self, found: FoundExtension, data: Path | None) -> None:
         """Connects an extension of the embedding program again after its end. Until it is ready, its guards are

@@ -6,13 +6,12 @@ start beside them. The workers of a draining generation finish their pending req
 
 from __future__ import annotations
 
-import os
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from supervisor.accounting.limits import LOG_MB
+from supervisor.accounting.limits import log_bytes
 from supervisor.discovery import data_dir
 from supervisor.discovery.environment import session_environment
 from supervisor.extension.lazy.awake import lazy_start
@@ -20,13 +19,14 @@ from supervisor.extension.lifecycle import (
     BEST_FIRST,
     GenerationState,
     GenerationTrigger,
+    Trigger,
     WorkerState,
     advance_generation,
     may_take_over,
 )
 from supervisor.extension.log import ExtensionLog
 from supervisor.extension.notices import AWAKE, NOTICE_LENGTH, Notices, exit_message, fall_of
-from supervisor.extension.program_worker import HOST_STOPS, ProgramWorker
+from supervisor.extension.program_worker import HOST_STOPS, linked_worker
 from supervisor.extension.restart import Decision, EndCause, RestartIn, StayDown, WorkerEnding, decide
 from supervisor.extension.slot import WorkerSlot
 from supervisor.extension.stalls import Heartbeat, StallHandler
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.host_context import EventSink, GenerationOwner, HostContext
     from supervisor.extension.worker import Worker
-    from supervisor.loop.host_link import HostLink
     from supervisor.process.table import Process, ProcessTable
     from supervisor.process.teardown import Stoppable
     from wire.dialects.host_calls import HostCall
@@ -71,17 +70,16 @@ class Generation:
         on_failed: Callable[[Generation, str], None],
         on_drained: Callable[[Generation], None],
     ) -> None:
-        loop, limits = host.loop, found.manifest.limits
+        loop = host.loop
         self.found = found
         self.manifest = found.manifest
         self.name = found.manifest.name
         self.state = state
         self.data_dir = str(found.folder)
         self.timeouts = found.manifest.timeouts
-        self.limits = limits = limits if host.limits is None else limits.over(host.limits)
+        self.limits = limits = host.limits.of(self.name, found.manifest.limits)
         self.account = owner.account
-        total = int((limits.log_mb or LOG_MB) * 2**20)
-        self.log = ExtensionLog(host.logs, self.name, total, opens_late=found.is_hosted)
+        self.log = ExtensionLog(host.logs, self.name, log_bytes(limits), opens_late=found.is_hosted)
         self.notices = Notices(loop, self.log, self.account, on_notice=sink.notice, on_note=sink.note)
         self.is_settled = False
         """The first start is over, with or without success. It stays True while workers are restarted."""
@@ -120,11 +118,7 @@ class Generation:
         host, folder = self._host.info, str(self.found.folder)
         if (link := self.found.link) is None:
             return self.lazy.new_worker(*common, host=host, folder=folder, index=index)
-        if link.is_hosted:
-            from supervisor.extension.hosted_worker import HostedWorker  # other runs do not load it
-
-            return HostedWorker(*common, cast("HostLink", link), folder=folder, index=index)
-        return ProgramWorker(*common, link, host=host, folder=folder, index=index)
+        return linked_worker(link, common, host=host, folder=folder, index=index)
 
     @property
     def workers(self) -> list[Worker]:
@@ -141,13 +135,7 @@ class Generation:
         if self.found.is_hosted:
             self._start(self.slots[0])  # its host has its log and its data
             return
-        words = ("starting", self.name, self.manifest.version, f"for the run of process {os.getpid()}")
-        self.log.add(" ".join(filter(None, words)))
-        if self.log.error is not None and not self.log.lacks_descriptors:
-            self.notices.log_failed(self.log.error)
-        self.log.on_error = self.notices.log_failed
-        if self.manifest.remark:
-            self.notices.warn("manifest", self.manifest.remark)
+        self.notices.begin(self.manifest)
         kept = data_dir.prepare(self.found, data)
         self.data_dir = str(kept.path)
         if kept.trouble:
@@ -164,19 +152,23 @@ class Generation:
                 return  # a worker could not be started
             self._start(slot, refusal)
 
-    def prepare_idle(self, failure: str, before: Generation) -> None:
+    def prepare_idle(self, failure: str, before: Generation, why: Trigger = Trigger.UNUSED) -> None:
         """Starts nothing until a user asks for a restart; the workers then get what those of `before` had. Until then
-        requests fail with `failure`; with an empty one they wake the workers."""
+        requests fail with `failure`; with an empty one they wake the workers. `why`: as for `Worker.stay_down`. With
+        HALTED its registrations stay, as after a crash: a guard gives no verdict, and `on_failure` decides."""
         self._env, self.data_dir = before._env, before.data_dir
         if not failure:
             self.lazy.follow(before.lazy)
         for worker in self.workers if failure else ():
-            worker.stay_down(failure)
+            worker.stay_down(failure, why)
+        if why is Trigger.HALTED:
+            self.registry = before.registry
         self.is_settled = True
 
     def _start(self, slot: WorkerSlot, refusal: str = "") -> None:
         mark, hello_s = self._owner.next_mark(), self.hello_s
-        slot.start(mark, self._env, found=self.found, limits=self.limits, hello_s=hello_s, refusal=refusal)
+        env = self._env | (self._host.starting(self.found, slot.worker) if self.found.link is None else {})
+        slot.start(mark, env, found=self.found, limits=self.limits, hello_s=hello_s, refusal=refusal)
 
     def refusal(self, worker: Worker) -> str:
         is_first = self.slots[worker.index].starts == 1 and not self.lazy.has_run  # a restart may read changed files
@@ -231,7 +223,14 @@ class Generation:
             self.is_settled = True
             self._owner.settled()
 
-    # --- health ---------------------------------------------------------------------------------------------
+    # --- health and limits --------------------------------------------------------------------------------------
+
+    def apply_limits(self) -> None:
+        """Takes the limits that the host's rules have now."""
+        self.limits = self._host.limits.of(self.name, self.manifest.limits)
+        self.log.resize(log_bytes(self.limits))
+        for slot in self.slots:
+            slot.limit(self.limits)
 
     def timed_out(self, worker: Worker) -> None:
         self._stalls.timed_out(worker)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.extension.generation import Generation
-from supervisor.extension.lifecycle import GenerationState, WorkerState
+from supervisor.extension.lifecycle import GenerationState, Trigger, WorkerState
+from supervisor.loop.future import Failure
 from wire.control import ReloadOutcome
 
 if TYPE_CHECKING:
@@ -18,8 +21,20 @@ if TYPE_CHECKING:
 
 DRAINING_LIMIT = 8
 """Maximum number of generations of one extension that drain at the same time. At this number a reload is refused."""
+STOPPED = "it was stopped by zot ext stop; zot ext start {} starts it again"
+"""The reason with which requests to an extension fail that a user has stopped."""
 RELOAD_FAILED = "reload failed: "
 """Beginning of the notice about a failed reload."""
+
+
+class StoppedBy(Enum):
+    """Why an extension runs no process although its host would start it."""
+
+    NOTHING = "nothing"
+    RELOAD = "reload"
+    """A reload has found it disabled or missing, or the embedding program has ended it."""
+    COMMAND = "command"
+    """A user has stopped it. No reload of all extensions starts it again."""
 
 
 class Handover:
@@ -37,8 +52,7 @@ class Handover:
     ) -> None:
         self.count = 0
         """How often a candidate has become the current generation."""
-        self.is_stopped = False
-        """A reload has stopped the extension, and nothing has started it since."""
+        self.stopped_by = StoppedBy.NOTHING
         self._host = host
         self._loop = host.loop
         self._owner = owner
@@ -48,6 +62,8 @@ class Handover:
         self._draining: list[Generation] = []
         self._waiting: list[Callable[[ReloadOutcome], None]] = []
         """The callbacks that get the outcome of the present reload."""
+        self._at_rest: list[Callable[[], None]] = []
+        """Called once, when no generation drains."""
         self.candidate: Generation | None = None
         self.current = self._new_generation(found, GenerationState.CURRENT)
 
@@ -62,6 +78,10 @@ class Handover:
             on_failed=self._candidate_failed,
             on_drained=self._drained,
         )
+
+    @property
+    def is_stopped(self) -> bool:
+        return self.stopped_by is not StoppedBy.NOTHING
 
     @property
     def generations(self) -> list[Generation]:
@@ -106,15 +126,51 @@ class Handover:
         self.answer(outcome)
         self._loop.call_later(0, lambda: done(outcome))
 
-    def rest(self, failure: str) -> None:
+    def rest(self, failure: str, by: StoppedBy = StoppedBy.RELOAD) -> None:
         """From now on the extension offers nothing, and requests fail with this reason. Each worker is stopped when its
         pending requests have ended."""
         idle = self._new_generation(self.current.found, GenerationState.CURRENT)
-        idle.prepare_idle(failure, self.current)
+        idle.prepare_idle(failure, self.current, Trigger.HALTED if by is StoppedBy.COMMAND else Trigger.UNUSED)
         if self.candidate is not None:
             self._drain(self.candidate)
+        self.stopped_by = by
         self._replace(idle)
-        self.is_stopped = True
+
+    def halt(self, done: Callable[[], None]) -> None:
+        """Stops the extension for a user. Pending requests fail at once; then each worker is stopped gracefully. `done`
+        is called in a later pass, when no process is left."""
+        failure, before = STOPPED.format(shlex.quote(self._name)), self.generations
+        for generation in before:
+            generation.lazy.end(failure)  # no process is started for requests that wait for one
+        self.rest(failure, StoppedBy.COMMAND)
+        for worker in (worker for generation in before for worker in generation.workers):
+            worker.requests.fail_pending(Failure.DIED, failure)
+        self.current.log.add("stopped by zot ext stop")
+        self.current.notices.tell("stopped", "stopped by zot ext stop")
+        self.answer(ReloadOutcome(self._name, "stopped", failure))
+        self._when_at_rest(done)
+
+    def restart(self) -> None:
+        """Starts the extension again for a user: at once, or when the processes of a version that was stopped have
+        ended."""
+        self.stopped_by = StoppedBy.NOTHING
+        if any(worker.state is WorkerState.STOPPED for worker in self.current.workers):
+            self._when_at_rest(self._start_again)
+        else:
+            self.current.restart()
+
+    def _start_again(self) -> None:
+        if not self.is_stopped:
+            self.current.restart()
+
+    def _when_at_rest(self, callback: Callable[[], None]) -> None:
+        self._at_rest.append(callback)
+        self._look_at_rest()
+
+    def _look_at_rest(self) -> None:
+        waiting, self._at_rest = ([], self._at_rest) if self._draining else (self._at_rest, [])
+        for callback in waiting:
+            self._loop.call_later(0, callback)
 
     def sleep(self, generation: object) -> bool:
         """Stops the workers of the current generation, which have nothing to do, until a request or event needs one.
@@ -130,13 +186,9 @@ class Handover:
     def connect_again(self, found: FoundExtension, data: Path | None) -> None:
         """Connects an extension of the embedding program again whose workers have ended."""
         generation = self._new_generation(found, GenerationState.CURRENT)
-        self.is_stopped = False
+        self.stopped_by = StoppedBy.NOTHING
         self._replace(generation)
         generation.start({}, data)
-
-    def restarted(self) -> None:
-        """Called when a user has started the extension again."""
-        self.is_stopped = False
 
     # --- end ------------------------------------------------------------------------------------------------
 
@@ -144,7 +196,7 @@ class Handover:
         was_there = any(worker.state.is_up or worker.state is WorkerState.SPAWNED for worker in self.current.workers)
         self.candidate = None
         self.count += 1
-        self.is_stopped = False
+        self.stopped_by = StoppedBy.NOTHING
         self._replace(generation)
         version = f"version {generation.manifest.version}, " if generation.manifest.version else ""
         pids = " ".join(str(worker.pid) for worker in generation.workers)
@@ -188,4 +240,5 @@ class Handover:
     def _drained(self, generation: Generation) -> None:
         self._draining = [other for other in self._draining if other is not generation]
         self.current.lazy.go_on()
+        self._look_at_rest()
         self._sink.changed()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from supervisor.extension.connection.open_calls import refuse_all
+from wire.settings.limit_changes import LimitRules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from supervisor.profile.stall_profiles import StallProfiles
     from wire.dialects.base import HostInfo
     from wire.dialects.host_calls import HostCall
-    from wire.manifest import Limits
 
 
 class RestartGate:
@@ -63,8 +63,8 @@ class HostContext(msgspec.Struct):
     shared_table: SharedProcessTable
     stall_profiles: StallProfiles
     tracker: ProcessTracker | None = None
-    limits: Limits | None = None
-    """The host's default limits. A manifest's limits override them."""
+    limits: LimitRules = msgspec.field(default_factory=LimitRules)
+    """Where the limits of the extensions come from."""
     is_strict: bool = False
     """Whether a missing verdict of any guard means deny."""
     lets_asked_pass: bool = False
@@ -74,6 +74,8 @@ class HostContext(msgspec.Struct):
     registrations: Path | None = None
     """The folder of the registrations of last starts; None if no extension sleeps."""
     restarts: RestartGate = msgspec.field(default_factory=RestartGate)
+    starting: Callable[[FoundExtension, Worker], dict[str, str]] = lambda _found, _worker: {}
+    """Called before each start of a worker's process; returns further variables for it."""
 
     def set_model(self, model: str) -> None:
         """Sets the model that extensions get from now on when they start."""

@@ -29,6 +29,8 @@ class WorkerState(Enum):
     """Its process ended by itself, or the host gave it up. The next worker will be started."""
     FAILED = "failed"
     """Its process ended by itself, or the host gave it up. No next worker will be started."""
+    STOPPED = "stopped"
+    """A user has stopped the extension. The next worker is started when the user starts it again."""
 
     is_settled: bool
     """Its start is over, with or without success."""
@@ -36,17 +38,21 @@ class WorkerState(Enum):
     """It takes requests and events."""
     is_awaited: bool
     """Its process runs, and its hello is awaited."""
+    is_down: bool
+    """It is over, and no next worker will be started by itself."""
 
     def __init__(self, value: str) -> None:
         # Plain attributes: every call reads them, and a property of an enum takes 0.2 µs.
         self.is_settled = value not in ("waking", "spawned", "greeted")
         self.is_up = value in ("asleep", "waking", "greeted", "ready")
         self.is_awaited = value in ("waking", "spawned")
+        self.is_down = value in ("exited", "failed", "stopped")
 
 
 BEST_FIRST = (
     WorkerState.READY, WorkerState.GREETED, WorkerState.WAKING, WorkerState.ASLEEP, WorkerState.SPAWNED,
     WorkerState.BACKOFF, WorkerState.STOPPING, WorkerState.FAILED, WorkerState.EXITED,
+    WorkerState.STOPPED,
 )  # fmt: skip
 """The states of a worker, from the most useful to the least."""
 
@@ -78,6 +84,8 @@ class Trigger(Enum):
     """The next process is up in that host."""
     UNUSED = "unused"
     """No process will be started for it."""
+    HALTED = "halted"
+    """A user has stopped the extension: no process will be started for it."""
 
 
 _WORKER_TRANSITIONS: dict[tuple[WorkerState, Trigger], WorkerState] = {
@@ -108,6 +116,7 @@ _WORKER_TRANSITIONS: dict[tuple[WorkerState, Trigger], WorkerState] = {
     (WorkerState.BACKOFF, Trigger.FOUND): WorkerState.READY,
     (WorkerState.BACKOFF, Trigger.AWAITED): WorkerState.SPAWNED,
     (WorkerState.SPAWNED, Trigger.UNUSED): WorkerState.EXITED,
+    (WorkerState.SPAWNED, Trigger.HALTED): WorkerState.STOPPED,
 }
 
 

@@ -87,7 +87,7 @@ class ExtensionLog:
         opens_late: bool = False,
     ) -> None:
         """With `opens_late` the files are opened for the first line, not at once."""
-        self._limit = max(total // LOGS_KEPT, SMALLEST_LOG)
+        self.resize(total)
         self._clock = clock
         self.path = folder / f"ext-{name}.log"
         self.error: str | None = None
@@ -103,6 +103,10 @@ class ExtensionLog:
         self._unknown_from: int | None = None  # the position of the first entry that could not be written
         if not opens_late:
             self._open()
+
+    def resize(self, total: int) -> None:
+        """Sets the size in bytes that all files together may have."""
+        self._limit = max(total // LOGS_KEPT, SMALLEST_LOG)
 
     def write(self, data: bytes) -> None:
         """Appends a piece of the extension's stderr. The piece may end within a line."""

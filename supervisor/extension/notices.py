@@ -3,6 +3,7 @@ of the notice about a worker that has ended."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from wire import frames
     from wire.framing import Line, Oversize
+    from wire.manifest import Manifest
 
 WARNINGS_SHOWN = 10
 """Maximum number of faults of one extension that become a notice, each fault once. Later faults are only logged."""
@@ -37,8 +39,8 @@ REMARKS_PER_SECOND = 20.0
 """Maximum number of remarks per second in the log, after a burst of `REMARKS_BURST`."""
 
 NoticeKind = Literal[
-    "started", "exited", "restarted", "reloaded", "failed", "blocked", "no_verdict", "limit", "late", "warning",
-    "remark", "asked", "context", "error_handling", "summary", "system_prompt",
+    "started", "exited", "stopped", "restarted", "reloaded", "failed", "blocked", "no_verdict", "limit", "late",
+    "warning", "remark", "asked", "context", "error_handling", "summary", "system_prompt",
 ]  # fmt: skip
 AWAKE = "awake: a request or an event needs it"
 """The message of `started` about an extension that has slept: its tools were offered before."""
@@ -46,8 +48,8 @@ RECORDED_ONLY = frozenset({"started", "remark", "context", "summary"})
 """Kinds of notices for records and clients only: stderr does not show them."""
 EventLevel = Literal["debug", "info", "warning", "error"]
 _NOTICE_LEVELS: dict[str, EventLevel] = {
-    "started": "debug", "remark": "debug", "restarted": "info", "reloaded": "info", "system_prompt": "info",
-    "failed": "error",
+    "started": "debug", "remark": "debug", "restarted": "info", "reloaded": "info", "stopped": "info",
+    "system_prompt": "info", "failed": "error",
 }  # fmt: skip
 _NOTE_LEVELS: dict[str, EventLevel] = {"debug": "debug", "warn": "warning", "warning": "warning", "error": "error"}
 WHOLE = frozenset({"blocked", "asked"})
@@ -92,6 +94,16 @@ class Notices:
         self._remark_gate = TokenBucket(loop.clock(), REMARKS_BURST, REMARKS_PER_SECOND)
         self._remarks_left_out = 0
         self._warned: set[str] = set()
+
+    def begin(self, manifest: Manifest) -> None:
+        """Logs that the extension with this manifest starts, and tells of a log or a manifest with a fault."""
+        words = ("starting", manifest.name, manifest.version, f"for the run of process {os.getpid()}")
+        self._log.add(" ".join(filter(None, words)))
+        if self._log.error is not None and not self._log.lacks_descriptors:
+            self.log_failed(self._log.error)
+        self._log.on_error = self.log_failed
+        if manifest.remark:
+            self.warn("manifest", manifest.remark)
 
     def tell(self, kind: NoticeKind, message: str, evidence: str = "") -> None:
         """Sends a notice. `message` may quote the extension and is cut to `NOTICE_LENGTH`, or to `REASON_LENGTH` if it

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from supervisor.extension.lifecycle import Trigger
 from supervisor.extension.worker import Worker
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from supervisor.extension.restart import EndCause
     from supervisor.extension.worker import WorkerOwner
+    from supervisor.loop.host_link import HostLink
     from supervisor.loop.link import Link
     from supervisor.loop.loop import Loop
     from wire.dialects.base import Dialect, HostInfo, Setup
@@ -20,8 +21,19 @@ if TYPE_CHECKING:
 HOST_STOPS = "the host stops"
 
 
+def linked_worker(
+    link: Link, common: tuple[Loop, WorkerOwner, Dialect, Setup], *, host: HostInfo, folder: str, index: int
+) -> Worker:
+    """The worker at the other end of a link: of another host, or of the embedding program. `common` as for `Worker`."""
+    if link.is_hosted:
+        from supervisor.extension.hosted_worker import HostedWorker  # other runs do not load it
+
+        return HostedWorker(*common, cast("HostLink", link), folder=folder, index=index)
+    return ProgramWorker(*common, link, host=host, folder=folder, index=index)
+
+
 class RestartedElsewhereError(Exception):
-    """Raised for a restart of an extension that this host does not start; the text says who does."""
+    """Raised for an order about an extension that this host does not start; the text says who does."""
 
 
 class ProgramWorker(Worker):

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.cleanup.env_marks import START
-from supervisor.extension.lifecycle import WorkerState
 from supervisor.extension.restart import EndCause, PastExits
 from supervisor.process.child import SpawnError
 from supervisor.process.spawn_limits import Confinement, launch
@@ -112,6 +111,11 @@ class WorkerSlot:
             return 0
         return self._tracker.memory_kills(self.worker.child.identity)
 
+    def limit(self, limits: Limits) -> None:
+        """Gives the running process these limits in its cgroup leaf, if it has one."""
+        if self._tracker is not None and self.worker.child is not None:
+            self._tracker.limit(self.worker.child.identity, limits)
+
     # --- clearing -------------------------------------------------------------------------------------------
 
     def clear(self, first: StopStage) -> None:
@@ -182,7 +186,7 @@ class WorkerSlot:
     @property
     def is_vacant(self) -> bool:
         """No process is left here, and none will be started."""
-        return self.worker.state in (WorkerState.FAILED, WorkerState.EXITED) and self.is_empty and not self.is_due
+        return self.worker.state.is_down and self.is_empty and not self.is_due
 
     def cancel_refill(self) -> None:
         """Cancels the start of the next worker. A clearing that has begun goes on."""

@@ -385,10 +385,10 @@ class Worker:
         """Called after `retry`, if the next worker will not be started after all."""
         self._move(Trigger.ABANDONED)
 
-    def stay_down(self, failure: str) -> None:
-        """Ends the worker before any start. Requests to it fail with this reason."""
+    def stay_down(self, failure: str, why: Trigger) -> None:
+        """Ends the worker before any start, with UNUSED or HALTED. Requests to it fail with this reason."""
         self.failure = failure
-        self._move(Trigger.UNUSED)
+        self._move(why)
 
     def fail_requests_with(self, failure: str) -> None:
         """Sets the reason with which requests fail while the worker is not up."""

@@ -104,7 +104,7 @@ class Harness:
         on_stderr: Callable[[str], None] | None = None,
         on_exit: Callable[[ExitStatus], None] | None = None,
     ) -> RecordedProcess:
-        """Starts the extension in its own folder, with those limits of its manifest that the kernel enforces. Answers
+        """Starts the extension in its own folder, with those of its limits that the kernel enforces. Answers
         its hello with `paths`, by default of `prepare`; without `greets` a script does. `leaves_calls`: see
         `RecordedProcess`. `launcher` is a command that becomes the extension's, `session` the id of its session.
         Raises `SpawnError`."""
@@ -112,9 +112,8 @@ class Harness:
         self._starts += 1
         marks = {TOKEN: self._token, EXTENSION: found.manifest.name, START: str(self._starts)}
         env |= {**session_environment(found, session), **marks}
-        argv = launch(
-            [*launcher, *found.argv], Confinement.of(found.manifest.limits), cwd=found.working_folder, env=env
-        )
+        limits = self._config.limit_rules.of(found.manifest.name, found.manifest.limits)
+        argv = launch([*launcher, *found.argv], Confinement.of(limits), cwd=found.working_folder, env=env)
         paths = paths or self.prepare(found)
         process = RecordedProcess(
             self.loop, found, paths, greets=greets, leaves_calls=leaves_calls, session=session, on_said=on_said,

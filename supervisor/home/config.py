@@ -17,8 +17,9 @@ from supervisor.home.safe_files import read_file
 from wire.field_errors import explain
 from wire.lenient_json import UNREADABLE, fault_of
 from wire.manifest import EnvPolicy, Limits, Variable
+from wire.settings.limit_changes import LimitError, LimitRules, check_changes
 from wire.traces.alert import AlertWord  # noqa: TC001  (msgspec reads the annotations)
-from wire.unknown_fields import Guarding, Vocabulary, remark, split_words
+from wire.unknown_fields import Guarding, Vocabulary, remark, short_name, split_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,6 +89,9 @@ class Config(msgspec.Struct, frozen=True, dict=True):
     Default: no run does."""
     limits: Limits = msgspec.field(default_factory=Limits)
     """Limits for extensions whose manifests set none, with the fields of `limits` in a manifest. Default: no limits."""
+    extension_limits: dict[str, dict[str, int | float | str | None]] = {}
+    """Limits of one extension, by the extension's name, that count more than its manifest; null: no such limit.
+    `{"index": {"rss_mb": 300}}`; `zot ext limit NAME … --keep` writes them. Default: none."""
     secrets: tuple[str, ...] = ()
     """Further variables that extensions do not inherit: names, or patterns with `*`, such as `AWS_*`. Default: none."""
     env_policy: EnvPolicy = "inherit"
@@ -114,6 +118,18 @@ class Config(msgspec.Struct, frozen=True, dict=True):
     """Programs and addresses that are told of events, each a rule: `{"events": ["given_up"], "run": ["notify"]}`, or
     with `"post": "https://…"` in place of `run`. Default: none."""
 
+    def __post_init__(self) -> None:
+        for name, changes in self.extension_limits.items():
+            try:
+                check_changes(changes)
+            except LimitError as error:
+                raise ValueError(f"extension_limits.{short_name(name)}: {error}") from None
+
+    @property
+    def limit_rules(self) -> LimitRules:
+        """Where the limits of each extension come from."""
+        return LimitRules(self.limits, self.extension_limits)
+
     @property
     def remark(self) -> str:
         """One line that names the fields that nothing reads, with the file; empty without such fields."""
@@ -131,7 +147,8 @@ ZOTS = split_words(
 """The fields of zot. Fields that are missing in `Config` have no meaning here."""
 _OTHER_WORDS = {
     "allow_asked": "allowask askallowed allowasking",
-    "limits": "limit resourcelimits extensionlimits",
+    "limits": "limit resourcelimits",
+    "extension_limits": "extlimits limitsof limitsbyextension limitsperextension limitsofextensions",
     "secrets": "secret withhold",
     "env_policy": "environmentpolicy envmode",
     "env_allow": "env allowenv envallowed allowedenv envallowlist",

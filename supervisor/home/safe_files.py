@@ -12,6 +12,7 @@ import fcntl
 import os
 import re
 import stat
+import time
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 LIMIT = 16 * 2**20
 """Maximum size of a file in bytes. A manifest has hundreds; the record of an installation a hundred for each file."""
+POLL_S = 0.01
+"""Seconds between two attempts to take a lock."""
 CHUNK = 1 << 20
 """Bytes of one read."""
 OPEN_SAFELY = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -150,6 +153,30 @@ def replace_file(path: Path, text: bytes, mode: int, *, durable: bool = True) ->
     with replacement(path, is_durable=durable) as file:
         os.fchmod(file.fileno(), mode)
         file.write(text)
+
+
+@contextmanager
+def locked(path: Path, within_s: float, mode: int = 0o600) -> Iterator[None]:
+    """Holds the lock `PATH.lock` for the block: our programs that change the file take turns. Raises `TimeoutError` if
+    another one holds it for `within_s` seconds, and `OSError`."""
+    lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
+    deadline = time.monotonic() + within_s
+    try:
+        while not _takes(lock):
+            if time.monotonic() > deadline:
+                raise TimeoutError(errno.ETIMEDOUT, f"another program has held {path.name}.lock for {within_s:g} s")
+            time.sleep(POLL_S)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _takes(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 # --- rotating -----------------------------------------------------------------------------------------------

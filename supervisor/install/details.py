@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from supervisor.home.config import Config
     from supervisor.install.installed_extension import InstalledExtension
     from wire.manifest import Limits
+    from wire.settings.limit_changes import LimitOrigin
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,9 @@ class Details:
     withheld: tuple[str, ...]
     """The secrets of the environment that it would not get now, sorted; none under the policy `minimal`."""
     limits: Limits | None
-    """The manifest's limits; the config's limits fill the gaps."""
+    """The limits that it would have now."""
+    limit_origins: Mapping[str, LimitOrigin]
+    """The origin of each limit that is set."""
     trust: str
     """The state of trust, or why it is not trusted; empty if its manifest is broken."""
     is_trusted: bool
@@ -74,7 +77,8 @@ def details(extension: InstalledExtension, home: Path, config: Config, environ: 
         env_policy="" if found is None else policy_of(found.manifest, config),
         secrets_given=() if found is None else tuple(given_secrets(found.manifest, config, environ)),
         withheld=() if found is None else tuple(withheld_secrets(found.manifest, config, environ)),
-        limits=None if found is None else found.manifest.limits.over(config.limits),
+        limits=None if found is None else config.limit_rules.of(extension.name, found.manifest.limits),
+        limit_origins={} if found is None else config.limit_rules.origins(extension.name, found.manifest.limits),
         trust="" if judged is None else judged.reason or judged.standing.value,
         is_trusted=judged is not None and judged.is_trusted,
         data=folder,

@@ -33,8 +33,9 @@ TEXT_LENGTH = 600
 
 def alarms_of(extension: Extension, now: float, wall: float) -> Iterator[Alarm]:
     """The alarms of one extension, the worst first. `now` is on the loop's clock, `wall` the same moment in seconds
-    since the epoch. An extension of the embedding program has none: its process is not the host's."""
-    if extension.found.link is not None:
+    since the epoch. An extension of the embedding program has none: its process is not the host's. One that a user has
+    stopped has none, either."""
+    if extension.found.link is not None or extension.is_halted:
         return
     for kind, text, since in sorted(_alarms_with_time(extension, now), key=lambda each: _ORDER.index(each[0])):
         at = None if since is None else float(round(wall - (now - since)))

@@ -6,6 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from supervisor.accounting.limits import limits_set
 from supervisor.monitoring.sharing_figures import UNSHARED
 from supervisor.process.table import count_open_files, read_process
 from wire.stats import ExtensionStats, HostStats
@@ -47,6 +48,8 @@ def of_extension(extension: Extension, now: float, sharing: SharingFigures = UNS
         frames_in_per_s=round(sum(usage.frames_per_s or 0.0 for usage in usages), 2),
         frames_out_per_s=round(account.frames_out_per_s, 2),
         limit_breaches=account.limit_breaches,
+        no_verdicts=account.no_verdicts,
+        limits=limits_set(extension.limits),
         latency_ms=tuple((round(upper * 1000, 6), count) for upper, count in account.latency.buckets()),
         latency_sum_ms=round(account.latency.sum_s * 1000, 4),
         in_client=extension.found.link is not None and not extension.found.link.is_hosted,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
     from supervisor.loop.loop import Loop
-    from supervisor.monitoring.metrics import MetricsFile
+    from supervisor.monitoring.metrics_file import MetricsFile
     from wire.stats import Stats
 
 METRICS_S = 1.0
@@ -40,7 +40,9 @@ SHARE = 0.01
 MARKS_LIMIT = 20_000
 """Maximum number of verdicts and calls in one part of the file. Later ones are left out; the other lines go on."""
 STARTS = frozenset({"started", "restarted", "reloaded"})
-MARKED_KINDS = frozenset({"started", "exited", "restarted", "reloaded", "failed", "limit", "no_verdict", "warning"})
+MARKED_KINDS = frozenset({
+    "started", "exited", "stopped", "restarted", "reloaded", "failed", "limit", "no_verdict", "warning",
+})  # fmt: skip
 BEGINNING = b'{"type":"'
 """Beginning of each line."""
 
@@ -82,7 +84,7 @@ class StatsFile:
         self._metrics: MetricsFile | None = None
         self._metrics_at = self._clock()
         if metrics_file is not None:
-            from supervisor.monitoring.metrics import MetricsFile  # takes 0.1 s, and most hosts write none
+            from supervisor.monitoring.metrics_file import MetricsFile  # takes 0.1 s, and most hosts write none
 
             self._metrics = MetricsFile(loop, metrics_file, first, openmetrics=openmetrics, on_error=self._report)
 

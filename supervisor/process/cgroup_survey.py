@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 OPT_OUT = "ZOT_NO_CGROUP"
 WANTED = ("memory", "pids", "cpu")
+UNIT_NAME = re.compile(r"\.(?:service|scope|slice|socket|mount|swap)$")
+DELEGATED = "user.delegate"
+"""The extended attribute of a cgroup that systemd has handed over."""
 DELEGATE = "systemd can hand one over: systemd-run --user --scope -p Delegate=yes zot …"
 
 
@@ -49,6 +52,13 @@ class CgroupTree:
     def may_write(self, path: str) -> bool:
         return os.access(self.real(path), os.W_OK)
 
+    def is_delegated(self, path: str) -> bool:
+        """Whether systemd has handed this cgroup over, with all below it; False where it does not say so."""
+        try:
+            return os.getxattr(self.real(path), DELEGATED) == b"1"
+        except (OSError, AttributeError):
+            return False
+
     def folders(self, path: str) -> list[str]:
         return [entry.name for entry in os.scandir(self.real(path)) if entry.is_dir(follow_symlinks=False)]
 
@@ -63,7 +73,7 @@ class CgroupDir(msgspec.Struct, frozen=True):
     """A cgroup in which leaves can be made."""
 
     path: str
-    """The cgroup that holds the host."""
+    """The cgroup that holds the host, or the one above it: see `_without_subgroup`."""
     available: frozenset[str]
     """Controllers that the kernel offers there."""
     enabled: frozenset[str]
@@ -71,7 +81,7 @@ class CgroupDir(msgspec.Struct, frozen=True):
     is_root: bool
     """Whether this cgroup is the root of the hierarchy. Only a root may hold processes and cgroups with limits."""
     is_alone: bool
-    """Whether the host is the only process in this cgroup. Then it can move, so that the cgroup can pass limits on."""
+    """Whether this cgroup has no process but the host, which can move, so that the cgroup can pass limits on."""
 
     @property
     def controllers(self) -> frozenset[str]:
@@ -114,6 +124,7 @@ def _survey(tree: CgroupTree, pid: int) -> CgroupDir | Unavailable:
         return Unavailable(f"our cgroup {inside} is outside of what is mounted at {mount.point}")
     if mount.is_read_only:
         return Unavailable(f"{mount.point} is mounted read-only")
+    path = _without_subgroup(tree, path)
     if not (tree.may_write(path) and tree.may_write(f"{path}/cgroup.procs")):
         return Unavailable(f"{path} may not be written to; {DELEGATE}")
     is_root = not tree.exists(f"{path}/cgroup.type")
@@ -125,8 +136,19 @@ def _survey(tree: CgroupTree, pid: int) -> CgroupDir | Unavailable:
         available=wanted & frozenset(tree.read(f"{path}/cgroup.controllers").split()),
         enabled=wanted & frozenset(tree.read(f"{path}/cgroup.subtree_control").split()),
         is_root=is_root,
-        is_alone=tree.read(f"{path}/cgroup.procs").split() == [str(pid)],
+        is_alone=tree.read(f"{path}/cgroup.procs").split() in ([str(pid)], []),
     )
+
+
+def _without_subgroup(tree: CgroupTree, path: str) -> str:
+    """The cgroup above, if systemd has handed that one over and keeps it free of processes (`DelegateSubgroup=`): it
+    has passed no controllers on, since that is up to us. Else `path` itself, as for a unit of a user's manager: that
+    manager writes to the cgroup above, which was handed over to it."""
+    above = os.path.dirname(path)
+    if UNIT_NAME.search(path) or not tree.is_delegated(above):
+        return path
+    has_none = not tree.read(f"{above}/cgroup.procs").split()
+    return above if has_none and tree.may_write(f"{above}/cgroup.procs") else path
 
 
 def own_cgroup(text: str) -> str | None:

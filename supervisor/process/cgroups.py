@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PERIOD_US = 100_000
 MIB = 1024 * 1024
 KILL_PASSES = 10
+NO_LIMIT = "max"
 
 
 class Cgroups:
@@ -158,6 +159,8 @@ class Leaf:
         self.controllers = controllers
         """Controllers by which the kernel enforces the manifest's limits here; sampling watches the other limits."""
         self._tree = tree
+        self._limited: set[str] = set()
+        """Controllers that have had a limit: the others have the kernel's default, which is none."""
 
     @property
     def join_file(self) -> Path:
@@ -166,19 +169,21 @@ class Leaf:
         return self._tree.real(f"{self.path}/cgroup.procs")
 
     def limit(self, limits: Limits) -> None:
-        """Sets `rss_mb`, `processes` and `cpu_percent`. If the kernel refuses a limit, that limit's controller is taken
-        out of `controllers`."""
-        if limits.rss_mb is not None:
-            self._set("memory", "memory.max", str(int(limits.rss_mb * MIB)))
-        if limits.processes is not None:
-            self._set("pids", "pids.max", str(limits.processes))
-        if limits.cpu_percent is not None:
-            quota = max(1000, round(limits.cpu_percent / 100 * PERIOD_US))
-            self._set("cpu", "cpu.max", f"{quota} {PERIOD_US}")
+        """Sets `rss_mb`, `processes` and `cpu_percent`, and removes those of them that were set and are None now. If
+        the kernel refuses a limit, that limit's controller is taken out of `controllers`."""
+        memory = None if limits.rss_mb is None else str(int(limits.rss_mb * MIB))
+        self._set("memory", "memory.max", memory)
+        self._set("pids", "pids.max", None if limits.processes is None else str(limits.processes))
+        share = limits.cpu_percent
+        quota = None if share is None else f"{max(1000, round(share / 100 * PERIOD_US))} {PERIOD_US}"
+        self._set("cpu", "cpu.max", quota)
 
-    def _set(self, controller: str, file: str, value: str) -> None:
-        if controller not in self.controllers:
+    def _set(self, controller: str, file: str, value: str | None) -> None:
+        if value is None and controller in self._limited:
+            value = NO_LIMIT
+        if value is None or controller not in self.controllers:
             return
+        self._limited.add(controller)
         try:
             self._tree.write(f"{self.path}/{file}", value)
         except OSError:

@@ -11,6 +11,7 @@ otherwise the agent could remove its own guards.
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -64,6 +65,7 @@ class Skip(msgspec.Struct, frozen=True):
 
 
 NO_PROGRAM = "its manifest has no exec now"
+HALTED = "it was stopped by zot ext stop; zot ext start {} starts it again"
 Plan = Start | Replace | Stop | Keep | Skip
 
 
@@ -73,12 +75,16 @@ class KnownExtension(msgspec.Struct, frozen=True):
     found: FoundExtension
     is_stopped: bool = False
     """A reload has stopped it: it was disabled, or its folder was missing."""
+    is_halted: bool = False
+    """A user has stopped it."""
 
 
-def plan_one(known: KnownExtension, read: Manifest | FoundExtension | ManifestError) -> Plan:
+def plan_one(known: KnownExtension, read: Manifest | FoundExtension | ManifestError, *, is_named: bool = True) -> Plan:
     """The plan for one extension. `read` is its manifest, read again from its folder; of an MCP server, the extension,
-    read again from its file; or the fault."""
+    read again from its file; or the fault. `is_named`: the user has named it, which also starts one that is halted."""
     name = known.found.manifest.name
+    if known.is_halted and not is_named:
+        return _stay_halted(name)
     if known.found.link is not None:
         return Keep(known.found.link.reloaded_by)
     if isinstance(read, ManifestError):
@@ -99,8 +105,8 @@ def plan_one(known: KnownExtension, read: Manifest | FoundExtension | ManifestEr
 
 def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tuple[str, Plan]]:
     """The plans by name: first for the extensions that the host has, then for new ones. An extension that cannot be
-    read is kept. An extension that is disabled or missing is stopped. Extensions of the embedding
-    program and of another host are kept."""
+    read is kept. An extension that is disabled or missing is stopped; one that a user has stopped stays so. Extensions
+    of the embedding program and of another host are kept."""
     known = list(known)
     taken = {each.found.manifest.name: each.found.link for each in known if each.found.link is not None}
     known = [extension for extension in known if extension.found.link is None]
@@ -111,8 +117,8 @@ def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tupl
     plans: list[tuple[str, Plan]] = []
     for extension in known:
         name, place = extension.found.manifest.name, extension.found.place
-        if name in by_name:
-            plans.append((name, Replace(by_name[name])))
+        if name in by_name or extension.is_halted:
+            plans.append((name, _stay_halted(name) if extension.is_halted else Replace(by_name[name])))
         elif place in by_place:
             plans.append((name, Keep(_name_fault(name, by_place[place].manifest.name))))
         elif (skipped := _skipped(extension.found, skipped_by_folder)) is not None and skipped.is_error:
@@ -133,6 +139,10 @@ def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tupl
             plans.append((name, Start(new)))
     plans += [(each.folder.name, Skip(each.reason, each.why.is_waiting)) for each in _errors(discovery, folders)]
     return plans
+
+
+def _stay_halted(name: str) -> Stop:
+    return Stop(HALTED.format(shlex.quote(name)))
 
 
 def _skipped(found: FoundExtension, by_folder: Mapping[Path, SkippedExtension]) -> SkippedExtension | None:
@@ -169,9 +179,10 @@ def plan_dialect(
     found = [each for each in discovery.found if each.manifest.dialect == dialect and each.manifest.name not in kept]
     taken = [each.manifest.name for each in found if each.manifest.name in others]
     free = tuple(each for each in found if each.manifest.name not in others)
+    halted = {each.found.manifest.name for each in mine if each.is_halted}
     plans: list[tuple[str, Plan]] = []
     for name, plan in plan_all(mine, replace(discovery, found=free, skipped=tuple(skipped))):
-        if isinstance(plan, Stop) and name in held:
+        if isinstance(plan, Stop) and name in held and name not in halted:
             plans.append((name, Keep(f"{plan.reason}, but {held[name]}: only a person may stop it")))
         else:
             plans.append((name, plan))

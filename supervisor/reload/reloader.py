@@ -210,7 +210,7 @@ class Reloader:
         extensions = self._supervisor.extensions
         if self._rediscover is None:
             mine = [each for each in extensions if each.found.link is None]
-            then([(each.name, plan_one(_known(each), _read(each.found))) for each in mine])
+            then([(each.name, plan_one(_known(each), _read(each.found), is_named=False)) for each in mine])
             return
 
         def discovered(discovery: Discovery | None) -> None:
@@ -304,7 +304,8 @@ def _waiting(plans: Plans, outcomes: Sequence[ReloadOutcome]) -> frozenset[Reloa
 
 
 def _known(extension: Extension) -> KnownExtension:
-    return KnownExtension(extension.found, extension.handover.is_stopped and not extension.is_reloading)
+    is_idle = not extension.is_reloading
+    return KnownExtension(extension.found, extension.handover.is_stopped and is_idle, extension.is_halted and is_idle)
 
 
 def _read(found: FoundExtension) -> Manifest | FoundExtension | ManifestError:

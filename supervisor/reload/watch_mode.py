@@ -65,7 +65,8 @@ def watch(
         if name.endswith(OF_SOURCE):
             sources.changed(name.removesuffix(OF_SOURCE))
             return
-        named = [] if supervisor.closed else _of_program(supervisor.find(name), files)
+        is_off = supervisor.closed or supervisor.find(name).is_halted  # `zot ext start` reads what has changed
+        named = [] if is_off else _of_program(supervisor.find(name), files)
         more = f" and {len(named) - FILES_NAMED} more" if len(named) > FILES_NAMED else ""
         if named:
             supervisor.find(name).log.add(f"changed: {', '.join(named[:FILES_NAMED])}{more}")
@@ -73,7 +74,7 @@ def watch(
 
     def on_folders() -> None:
         if not supervisor.closed:
-            changed = [extension.name for extension in supervisor.extensions if _has_new_entry(extension)]
+            changed = [each.name for each in supervisor.extensions if not each.is_halted and _has_new_entry(each)]
             reloader.catch_up(found_again)
             for name in changed:
                 reloader.begin(name, ended)

@@ -47,7 +47,7 @@ SESSIONS_LIMIT = 100
 """Maximum number of sessions of an extension that are told one by one: the busiest. The others are added up."""
 SHARE = 0.02
 """Fraction of one core that sampling for runs that end may use: a run may be over before the next usual sample."""
-LIFE = frozenset({"exited", "restarted", "reloaded", "failed", "limit"})
+LIFE = frozenset({"exited", "stopped", "restarted", "reloaded", "failed", "limit"})
 """The kinds of notices about an extension that its runs are told of. Warnings stay with the host: they may name a
 request or a session of another run. Others are about what a run itself has done."""
 

@@ -120,7 +120,10 @@ class AttachedRun:
         """The run has taken an extension."""
         self.taken[served.name] = served, attachment
         self._heads[attachment.head] = attachment
-        served.join(attachment)
+        if served.extension.is_halted:
+            self.drop(attachment, served.extension.failure)
+        else:
+            served.join(attachment)
 
     def leave(self, attachment: Attachment) -> None:
         """The run no longer uses an extension."""

@@ -38,7 +38,6 @@ NOT_READY = f"has not answered lease_begin with lease_ready within {READY_S:g} s
 WAITS = "it waits for a process of it"
 FULL = f"other runs have all its {PROCESSES_LIMIT} processes; it waits for one"
 REPLACED = "another version of this extension has taken its place"
-DOWN = (WorkerState.FAILED, WorkerState.EXITED)
 ENDS = frozenset({"exited", "failed", "limit"})
 """Kinds of notices that only the run of the process is told of."""
 
@@ -184,7 +183,7 @@ class LeasedExtension(ServedExtension):
         """The process of the lease is gone: its run is told, and waits for the next one."""
         assert lease.worker is not None
         self._stop_timer(lease)
-        lease.state, lease.reason = LeaseState.WAITING, lease.worker.failure or REPLACED
+        lease.state, lease.reason = LeaseState.WAITING, lease.worker.failure or self.extension.failure or REPLACED
         lease.worker = None
         lease.losses += 1
         if not self._is_gone(lease):
@@ -194,11 +193,13 @@ class LeasedExtension(ServedExtension):
         """Whether the place of the lease gets no further process. One of another version is a place no longer."""
         if lease.slot not in self.extension.slots:
             lease.slot = None
-        return lease.slot is not None and lease.slot.worker.state in DOWN and not lease.slot.is_due
+        return lease.slot is not None and lease.slot.worker.state.is_down and not lease.slot.is_due
 
     def _fill(self) -> None:
-        """Gives a process to each lease that waits, and starts further ones."""
+        """Gives a process to each lease that waits, and starts further ones; none while a user has it stopped."""
         extension = self.extension
+        if extension.is_halted:
+            return
         waiting = [each for each in self._leases.values() if each.state is LeaseState.WAITING]
         for lease in waiting:
             is_gone, slot = self._is_gone(lease), lease.slot

@@ -19,6 +19,7 @@ from supervisor.sharing.session_use import Uses
 from wire import frames
 from wire.dialects import attach
 from wire.dialects.attach import Registered
+from wire.frames.trace_context import read_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -194,9 +195,8 @@ class ServedExtension:
             return attach.encode(attach.State(self.name, "starting"))
         if extension.is_up:
             return attach.encode(registered(extension))
-        return attach.encode(
-            attach.State(self.name, "gone" if extension.is_given_up else "down", extension.lead.requests.refusal)
-        )
+        is_gone = extension.is_given_up and not extension.is_halted  # a user may start it again
+        return attach.encode(attach.State(self.name, "gone" if is_gone else "down", extension.lead.requests.refusal))
 
     def told(self, kind: str, message: str) -> None:
         """Passes a notice about the extension on to its runs."""
@@ -219,7 +219,8 @@ def _request(
     limit_s = timeouts.tool_call if tool is None or tool.timeout_s is None else tool.timeout_s
     if tool is not None and tool.is_interactive:
         limit_s = INTERACTIVE_S
-    return limit_s, requests.call(frame.name, bytes(frame.args), limit_s, "", session)
+    context = None if frame.traceparent is None else read_context(frame.traceparent, frame.tracestate or "")
+    return limit_s, requests.call(frame.name, bytes(frame.args), limit_s, "", session, context)
 
 
 def registered(extension: Extension, worker: Worker | None = None) -> Registered:

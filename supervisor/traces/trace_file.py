@@ -46,7 +46,7 @@ MARKS = {
     "leak": "warning",
 }  # fmt: skip
 """The kind of mark of each kind of fall."""
-NOTICED = frozenset({"started", "restarted", "reloaded"})
+NOTICED = frozenset({"started", "restarted", "reloaded", "stopped"})
 UNLOADED = {SkipCause.UNUSABLE: "it cannot be loaded", SkipCause.LACKING: "a program that its start needs is missing"}
 """The causes of extensions that discovery found and could not start, as falls."""
 BATCH_LIMIT = 16 * 2**20

@@ -88,6 +88,7 @@ def test_the_use_is_that_of_the_worker_nearest_to_the_limit():
         ("cpu_seconds", 3, 1),
         ("open_files", 64, None),
         ("frames_per_s", 100, 5),
+        ("log_mb", 1, None),
     ]
-    assert [used for _, _, used in limits_used(limits, [])] == [None] * 5
+    assert [used for _, _, used in limits_used(limits, [])] == [None] * 6
     assert list(limits_used(Limits(), readings)) == []

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.loop.future import Failure
+    from wire.frames.trace_context import TraceContext
 
 
 @dataclass
@@ -91,6 +92,8 @@ class FakeServed:
         self.reloads: list[tuple[str | None, Any]] = []
         self.told: list[frames.Event] = []
         self.asked: list[FakeAsked] = []
+        self.contexts: list[TraceContext | None] = []
+        """The span of each call."""
         self.registrations = self.guards = self
         self.on_change: list[Callable[[], None]] = []
         self.on_start_over: list[Callable[[], None]] = []
@@ -138,7 +141,10 @@ class FakeServed:
     def tell(self, event: frames.Event) -> None:
         self.told.append(event)
 
-    def begin_call(self, owned: OwnedFake, args: bytes, done: Any, on_progress: Any = None) -> FakeAsked:
+    def begin_call(
+        self, owned: OwnedFake, args: bytes, done: Any, on_progress: Any = None, context: TraceContext | None = None
+    ) -> FakeAsked:
+        self.contexts.append(context)
         return self._begin(("call", owned.tool.name, json.loads(args)), done)
 
     def begin_command(self, owned: OwnedFake, args: str, done: Any) -> FakeAsked:

@@ -43,6 +43,8 @@ class FakeCgroups(CgroupTree):
         self.point = point
         self.refused: set[str] = set()
         """Ends of paths that cannot be written to."""
+        self.delegated: set[str] = set()
+        """Paths that systemd has handed over."""
         self.put("/proc/self/cgroup", f"5:freezer:/\n0::{own}\n")
         self.put("/proc/self/mountinfo", "22 1 8:1 / / rw - ext4 /dev/root rw\n" + mounts)
         self.put(f"/proc/{HOST}/stat", "")
@@ -68,6 +70,9 @@ class FakeCgroups(CgroupTree):
             for name in controllers.split():
                 for file in FILES.get(name, ()):
                     self.put(f"{path}/{file}", "")
+
+    def is_delegated(self, path: str) -> bool:
+        return path in self.delegated
 
     def procs(self, path: str) -> list[int]:
         return [int(pid) for pid in self.read(f"{path}/cgroup.procs").split()]

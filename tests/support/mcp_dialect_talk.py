@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wire import frames
 from wire.dialects.base import HostInfo, RunSession, Setup
 from wire.dialects.mcp.dialect import DIALECT
 from wire.dialects.mcp.lists.server_lists import PAUSE_S
 from wire.framing import Oversize
+
+if TYPE_CHECKING:
+    from wire.frames.trace_context import TraceContext
 
 HOST = HostInfo("1.2", "anthropic", "m", "/project")
 CAPABILITIES: dict[str, Any] = {"tools": {"listChanged": True}, "prompts": {}, "logging": {}}
@@ -108,9 +111,10 @@ class Talk:
         return list(messages)
 
     def call(
-        self, call_id: str, name: str = "mcp__desk__t", args: bytes = b"{}", run: RunSession | None = None
-    ) -> dict[str, Any]:
-        (sent,) = self.keep(self.session.call(call_id, name, args, "", run))
+        self, call_id: str, name: str = "mcp__desk__t", args: bytes = b"{}", run: RunSession | None = None,
+        context: TraceContext | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
+        (sent,) = self.keep(self.session.call(call_id, name, args, "", run, context))
         return sent
 
 

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Raw
 
 from wire.batch.outcome import CommandEnd, Score, TaskStatus  # noqa: TC001  (msgspec reads the annotations)
+from wire.frames.trace_context import TraceContext  # noqa: TC001  (msgspec reads the annotations)
 
 
 class ScoreAgain(msgspec.Struct, frozen=True):
@@ -62,6 +63,8 @@ class Begin(msgspec.Struct, frozen=True, tag_field="type", tag="begin", kw_only=
     """With `--in`: the words before each command of the task, with `{workspace}` in place of its folder."""
     again: ScoreAgain | None = None
     """Its result is scored again; None: the task is run."""
+    context: TraceContext | None = None
+    """The span of the task, with `--otel`: then the run sends `spans`."""
 
 
 class Abort(msgspec.Struct, frozen=True, tag_field="type", tag="abort"):
@@ -97,6 +100,12 @@ class RunPhase(msgspec.Struct, frozen=True, tag_field="type", tag="phase"):
     time of its own: the timeout of the task no longer counts."""
 
 
+class RunSpans(msgspec.Struct, frozen=True, tag_field="type", tag="spans"):
+    """Spans of the run that have ended: the line of `wire.traces.span.Spans`, which the batch passes on as it came."""
+
+    spans: Raw
+
+
 class RunEnded(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_only=True):
     """The run's last line: the end of the task, and of `setup` and `check`, which the event stream does not show."""
 
@@ -114,7 +123,7 @@ class RunEnded(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_on
 
 
 FromBatch = Begin | Abort
-FromRun = ModelRequest | Cancel | RunPhase | RunEnded
+FromRun = ModelRequest | Cancel | RunPhase | RunSpans | RunEnded
 CONTROL = frozenset({"begin", "abort"})
 """Types of the batch's own lines; all other lines come from the model worker."""
 

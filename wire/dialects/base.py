@@ -19,6 +19,7 @@ from wire.dialects.verdict import GuardVerdict  # noqa: TC001
 from wire.text import printable
 
 if TYPE_CHECKING:
+    from wire.frames.trace_context import TraceContext
     from wire.framing import Line, Oversize
 
 HOOK_POINTS = frozenset(
@@ -224,9 +225,13 @@ class DialectSession(Protocol):
     def reject(self, reason: str) -> bytes:
         """Answers a `Hello` that the host has not accepted; the process is then ended."""
 
-    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None) -> bytes:
+    def call(
+        self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None,
+        context: TraceContext | None = None,
+    ) -> bytes:  # fmt: skip
         """Calls a tool. `args` is JSON text; `tool_id` is the id of the call in events, or "" without events; `run` is
-        the run that it is for, if the process serves several. Raises `UnsendableError`."""
+        the run that it is for, if the process serves several; `context` the span of the call, for processes that go on
+        with its trace. Raises `UnsendableError`."""
 
     def invoke(self, call_id: str, command: str, args: str, run: RunSession | None = None) -> bytes:
         """Runs a slash command. `run`: as with `call`. Raises `UnsendableError`."""

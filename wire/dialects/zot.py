@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from wire.dialects.base import HostInfo, Message, PanelChange, Received, RunSession, Setup
+    from wire.frames.trace_context import TraceContext
     from wire.framing import Line, Oversize
 
 OBSERVABLE = EVENTS - {"usage"}
@@ -232,10 +233,13 @@ class ZotSession(NoHostCalls):
             )
         )
 
-    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None) -> bytes:  # noqa: ARG002
-        if run is None:
-            return frames.encode(frames.ToolCall(call_id, tool, json_on_one_line(args)))
-        return frames.encode(frames.ToolCall(call_id, tool, json_on_one_line(args), run.id, run.cwd))
+    def call(
+        self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None,  # noqa: ARG002
+        context: TraceContext | None = None,
+    ) -> bytes:  # fmt: skip
+        about = (None, None) if run is None else (run.id, run.cwd)
+        trace = () if context is None else (context.traceparent, context.state or None)
+        return frames.encode(frames.ToolCall(call_id, tool, json_on_one_line(args), *about, *trace))
 
     def invoke(self, call_id: str, command: str, args: str, run: RunSession | None = None) -> bytes:
         about = () if run is None else (run.id, run.cwd)

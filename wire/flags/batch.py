@@ -10,6 +10,8 @@ from wire.flags.run import (
     MAX_STEPS,
     MODEL,
     NO_TRACE,
+    OTEL,
+    OTEL_CONTENT,
     OUTPUT_SCHEMA,
     RECORD,
     RUN,
@@ -69,6 +71,8 @@ OF_EACH_RUN = (
         "Require a final answer of each run that is JSON and fits this JSON Schema: a file, or {…} itself.", panel=EACH
     ),
     NO_TRACE.variant("Keep no trace of the batch, see zot runs.", panel=OUTPUT),
+    OTEL.variant(panel=OUTPUT),
+    OTEL_CONTENT.variant(panel=OUTPUT),
 )
 """Flags that go into the request of every run: all about the model, the tools and the extensions."""
 OF_THE_BATCH = (

@@ -11,6 +11,7 @@ from wire.flags.run import (
     NO_EXT,
     NO_TRACE,
     OPENMETRICS,
+    OTEL,
     PROFILE_ON_STALL,
     SHARE,
     STRICT_GUARDS,
@@ -37,6 +38,7 @@ OF_THE_START = (
     ),
     METRICS.variant(panel=""),
     OPENMETRICS.variant(panel=""),
+    OTEL.variant(panel=""),
     NO_TRACE.variant("Keep no trace of this host, see zot runs.", panel=""),
 )  # fmt: skip
 """Flags that take effect when a host starts, not on a running one."""
@@ -50,6 +52,7 @@ LOG = (
         choices=("debug", "info", "warning", "error"), default="info",
     ),
 )  # fmt: skip
+DETACH = Flag("-d --detach", "Go to the background when it is ready; print its pid and its log.", Kind.SWITCH)
 HOST = (*OF_THE_START, SHARE.variant(panel=""), *LOG)
 SERVED = {
     "ext": "Serve the extension in this folder; repeatable.",

@@ -76,6 +76,10 @@ METRICS = Flag(
     "--metrics", "Keep a file of metrics up to date, for node_exporter's textfile collector.", PATH, THE_RUN,
 )  # fmt: skip
 OPENMETRICS = Flag("--openmetrics", "Write --metrics as OpenMetrics text.", SWITCH, THE_RUN)
+OTEL = Flag("--otel", "Send traces and metrics by OpenTelemetry, to where the OTEL_* variables say.", SWITCH, THE_RUN)
+OTEL_CONTENT = Flag(
+    "--otel-content", "With --otel: send prompts, answers, and arguments and results of tools, too.", SWITCH, THE_RUN,
+)  # fmt: skip
 
 RUN = (
     Flag("--json", "Print events, one JSON object per line.", SWITCH, OUTPUT, field=None, is_option=False),
@@ -209,4 +213,6 @@ RUN = (
     NO_TRACE,
     METRICS,
     OPENMETRICS,
+    OTEL,
+    OTEL_CONTENT,
 )  # fmt: skip

@@ -54,6 +54,9 @@ class ToolCall(Frame, frozen=True, tag="tool_call"):
     """The session that the call is for, with an extension that several runs share."""
     cwd: str | None = None
     """The folder of that session: a relative path in the arguments starts there."""
+    traceparent: str | None = None
+    """The span of the call, by W3C Trace Context; only with `--otel`."""
+    tracestate: str | None = None
 
 
 class Cancel(Frame, frozen=True, tag="cancel"):

@@ -38,20 +38,14 @@ ANSWERS = {
     ),
     "rpc/sessions.py": ("Session",),
     "dialects/host_calls.py": ("ModelInfo", "ToolInfo"),
-    "control.py": ("CommandInfo",),
+    "control/parts.py": ("CommandInfo",),
     "stats.py": ("Alarm", "SessionStats", "ExtensionStats"),
 }
 """Classes that the methods of a runtime return, by the file that defines them."""
 HOST_ANSWERS = {
     "stats.py": ("HostStats", "Stats"),
-    "control.py": (
-        "SkippedExtension",
-        "HostInfoReply",
-        "LimitUse",
-        "PendingRequest",
-        "ExtensionStatus",
-        "ReloadOutcome",
-    ),
+    "control/replies.py": ("HostInfoReply",),
+    "control/parts.py": ("SkippedExtension", "LimitUse", "PendingRequest", "ExtensionStatus", "ReloadOutcome"),
     "frames/parts.py": ("ContentBlock", "Panel", "ModifiedResult"),
     "frames/extension_frames.py": ("ToolResult", "CommandResponse", "InterceptResponse"),
 }

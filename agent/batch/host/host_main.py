@@ -25,7 +25,8 @@ from agent.output.fd_writer import FdWriter
 from supervisor.discovery.admission import Consent
 from supervisor.extension.restart import NEVER_AGAIN
 from supervisor.home.config import ConfigError, Keep, load_config
-from supervisor.host import CannotServeError, Host, HostEvent, HostPhase
+from supervisor.host import CannotServeError, Host, HostPhase
+from supervisor.host_event import HostEvent
 from supervisor.loop.pipes import PipeReader
 from supervisor.sharing.offers import may_be_shared
 from supervisor.traces.trace_file import TraceFile

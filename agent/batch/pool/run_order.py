@@ -19,8 +19,10 @@ from wire.batch.task import encode_task
 from wire.text import valid_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from agent.batch.batch_spans import BatchSpans
     from agent.batch.batch_trace import BatchTrace
     from agent.batch.journal.folder import RunFolder
     from agent.batch.pool.processes import Processes
@@ -38,6 +40,8 @@ class RunOrder(msgspec.Struct, frozen=True, kw_only=True):
     stderr: Path
     timeout_s: float | None = None
     """Seconds of the whole attempt, without those in which it is paused."""
+    on_spans: Callable[[bytes], None] | None = None
+    """Gets each line with spans of the run, without its LF."""
 
 
 class Orders:
@@ -46,12 +50,13 @@ class Orders:
 
     def __init__(
         self, request: BatchRequest, folder: RunFolder, version: str, processes: Processes,
-        trace: BatchTrace | None = None,
+        trace: BatchTrace | None = None, spans: BatchSpans | None = None,
     ) -> None:  # fmt: skip
         self._request = request
         self._folder = folder
         self._version = version
         self._processes = processes
+        self._spans = spans
         self._count = 0
         self._bases: dict[str, WorktreeBase] = {}
         self._prefix = split_prefix(request.command_prefix)
@@ -85,6 +90,7 @@ class Orders:
             workspace=str(folder.workspace(task.id)) if request.workspace != "shared" else "",
             base=self._base_of(task) if request.workspace == "worktree" else None,
             prefix=self._prefix,
+            context=None if self._spans is None else self._spans.context_of(task.id),
         )
         limits = (task.timeout_s, request.task_timeout, request.run.timeout)
         return RunOrder(
@@ -92,6 +98,7 @@ class Orders:
             begin=begin,
             events=folder.events(task.id, attempt),
             stderr=folder.stderr(task.id, attempt),
+            on_spans=None if self._spans is None else self._spans.relay,
             timeout_s=next((limit for limit in limits if limit is not None), None),
         )
 

@@ -130,8 +130,7 @@ class RunProcess:
         return self.order.attempt.task
 
     @property
-    def name(self) -> str:
-        """On its link: unique in the batch."""
+    def name(self) -> str:  # on its link: unique in the batch
         return self.order.begin.run
 
     @property
@@ -206,8 +205,7 @@ class RunProcess:
 
     # --- while it runs --------------------------------------------------------------------------------------
 
-    def request_was_free(self) -> None:
-        """Its last request has ended and has cost nothing."""
+    def request_was_free(self) -> None:  # its last request has ended and has cost nothing
         self._free += 1
 
     def request_was_lost(self) -> None:
@@ -284,6 +282,8 @@ class RunProcess:
             self._listener.run_cancelled(self)
         elif isinstance(message, link.RunPhase):
             self._enter(RunState(message.state))
+        elif isinstance(message, link.RunSpans) and self.order.on_spans is not None:
+            self.order.on_spans(line)
         elif isinstance(message, link.RunEnded):
             self.said = message
             self._await(EXIT_S, f"its process did not end within {EXIT_S:.0f} s after its result")

@@ -28,9 +28,11 @@ FILES_LIMIT = 1024 * 1024
 """Bytes of all files of text of a task: about 300,000 tokens."""
 UNUSED: dict[str, Any] = {
     "keep_session": False, "continue_last": False, "resume": None, "session": None, "fork": False,
-    "stats": None, "metrics": None, "openmetrics": False, "record": None, "watch": False, "timeout": None,
+    "stats": None, "metrics": None, "openmetrics": False, "otel": False, "otel_content": False, "record": None,
+    "watch": False, "timeout": None,
 }  # fmt: skip
-"""Fields that no run of a batch has: the batch itself keeps its time, and its events take the place of a session."""
+"""Fields that no run of a batch has: the batch itself keeps its time, its events take the place of a session, and
+it exports the spans."""
 
 
 _DEFAULTS = asdict(RunRequest())

@@ -33,6 +33,7 @@ class LeasedProvider:
 
     def __init__(self, access: Access, link: BatchLink, run: str) -> None:
         self.name = access.provider.name
+        self.address = access.endpoint.shown
         self._access = access
         self._link = link
         self._run = run

@@ -24,6 +24,8 @@ LINE_LIMIT = 64 * 1024 * 1024
 READ_BYTES = 64 * 1024
 WRITE_BYTES = 1024 * 1024
 """At a time."""
+SPANS_WAITING = 4 * 1024 * 1024
+"""Bytes that wait for the batch from which spans are dropped."""
 
 
 class LinkError(Exception):
@@ -84,9 +86,17 @@ class BatchLink:
 
     def send(self, message: messages.FromRun) -> None:
         """Sends the message, or queues what the batch does not take at once. Does nothing once the batch has gone."""
+        self._send(messages.encode(message))
+
+    def send_spans(self, line: bytes) -> None:
+        """Sends a line with spans, see `wire.traces.span`. It is dropped while `SPANS_WAITING` bytes wait."""
+        if self._outbox.queued < SPANS_WAITING:
+            self._send(line)
+
+    def _send(self, line: bytes) -> None:
         if self.is_lost:
             return
-        self._outbox.append(messages.encode(message))
+        self._outbox.append(line)
         if self._loop is not None:
             self.on_writable()
         else:

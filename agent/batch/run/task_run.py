@@ -120,8 +120,11 @@ class TaskRun:
         """How the attempt ended, and the exit status of the prompt. Raises `EarlyError`."""
         try:
             task = decode_task(bytes(self._begin.task))
-            request = run_request(decode_request(self._begin.request), task)
+            flags = decode_request(self._begin.request)
+            request = run_request(flags, task)
             os.environ[TOKEN] = self._begin.token
+            if (context := self._begin.context) is not None:
+                os.environ.update(context.environment())
             set_environment(os.environ, task)
             original = request.cwd or os.getcwd()
             request = replace(request, cwd=self._prepare_folder(task, original))
@@ -131,7 +134,7 @@ class TaskRun:
         except (TaskError, UsageError, msgspec.DecodeError) as error:
             raise EarlyError(TaskStatus.USAGE, str(error)) from None
         try:
-            headless = self._headless(prepared, task)
+            headless = self._headless(prepared, task, with_content=flags.otel_content)
             result = headless.run(prompt, images=prepared.images)
         finally:
             self._link.detach()
@@ -219,7 +222,7 @@ class TaskRun:
 
     # --- the prompt -----------------------------------------------------------------------------------------
 
-    def _headless(self, prepared: Prepared, task: Task) -> Headless:
+    def _headless(self, prepared: Prepared, task: Task, *, with_content: bool) -> Headless:
         def make_provider(loop: Loop) -> Provider | ProviderUnavailable:
             self._link.attach(loop)
             if self._beside is not None:
@@ -227,7 +230,10 @@ class TaskRun:
             return prepared.make_provider(loop)
 
         headless = Headless(
-            replace(prepared.options, keeper=Keeper(self._begin.token, task.id), confinement=self._confinement),
+            replace(
+                prepared.options, keeper=Keeper(self._begin.token, task.id), confinement=self._confinement,
+                trace_context=self._begin.context, otel_content=with_content,
+            ),
             version=self._begin.version,
             make_provider=make_provider,
             readers=(self._on_record,),
@@ -235,7 +241,8 @@ class TaskRun:
             stdout=self._stdout,
             stderr=self._stderr,
             end_within_s=ABORTED_S,  # other tasks wait for the place of this one
-        )
+            send_spans=self._link.send_spans,
+        )  # fmt: skip
         self._link.on_end = lambda: self._end_early(headless)
         self._prompt = headless
         return headless

@@ -32,7 +32,7 @@ NOT_COUNTED = (
     "api_key", "api_key_file", "record", "extension_wait", "watch", "stream_before_guards", "keep_session",
     "continue_last", "resume", "session", "fork", "stats", "metrics", "openmetrics", "home", "host", "host_version",
     "is_host_of_batch", "trusted_content", "trace", "batch_trace", "batch_alerts", "profile_on_stall",
-    "cache_ttl",
+    "cache_ttl", "otel", "otel_content",
 )  # fmt: skip
 """Credentials, what is only about what is kept or shown of a run, and where the processes of its extensions are."""
 BATCH_FIELDS = ("workspace", "task_timeout", "task_max_cost_usd", "run_memory")

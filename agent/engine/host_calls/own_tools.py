@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from supervisor.calls.guarded_call import GuardedCall
     from supervisor.calls.request_in_flight import Cancellable
     from supervisor.loop.loop import Loop
+    from wire.frames.trace_context import TraceContext
 
 
 class AgentTools:
@@ -56,8 +57,13 @@ class AgentTools:
 
         return self._toolbox.begin(_call_of(call), call.args, ended, for_model=False, on_progress=on_progress)
 
+    def context_of(self, call: GuardedCall) -> TraceContext | None:
+        return None if self._toolbox.follower is None else self._toolbox.follower.context_of(call.call_id)
+
     def began(self, call: GuardedCall) -> None:
         """Tells readers of the call."""
+        if self._toolbox.follower is not None:
+            self._toolbox.follower.begins(call, self._toolbox.extension_of(call.tool))
         args = raw_json(call.args)
         self._event_writer.post(
             events.ToolCall(call.call_id, call.tool, args, self._extension_of(call), *_origins(call))
@@ -76,6 +82,8 @@ class AgentTools:
         extension = self._extension_of(call)
         parts, _ = parts_of(cut_content(result.content or ())[0], f"{extension or 'zot'}/{call.tool}")
         shown = ToolResult(call.call_id, parts, bool(result.is_error))
+        if self._toolbox.follower is not None:
+            self._toolbox.follower.ended(call, shown)
         content = event_content.result_content(shown)
         caller, origin = _origins(call)
         record = events.ToolResult(call.call_id, shown.is_error, content, extension, caller, origin=origin)

@@ -24,6 +24,10 @@ REPLY_CHARACTERS = 8 * 1024 * 1024
 REPLY_BLOCKS = 4_000
 REPLY_CALLS = 1_000
 REPLY_EVENTS = 500_000
+NAMES = (("reply_id", "id"), ("model", "model"))
+"""Our members and the server's for the names of a reply. No reply fails for a name that is none."""
+NAME_LENGTH = 200
+"""Maximum of such a name in characters."""
 
 
 @dataclass
@@ -99,8 +103,10 @@ class StreamedReply:
         if self.started:
             raise invalid_reply("message_start comes twice")
         self.started = True
-        self._count(event_fields.fields(event, "message", ""), "message.")
-        yield {"type": "message_start", "usage": dict(self.usage)}
+        message = event_fields.fields(event, "message", "")
+        self._count(message, "message.")
+        names = {ours: message[theirs][:NAME_LENGTH] for ours, theirs in NAMES if isinstance(message.get(theirs), str)}
+        yield {"type": "message_start", "usage": dict(self.usage), **names}
 
     def _end(self) -> Iterator[Line]:
         if self.stop_reason is None:

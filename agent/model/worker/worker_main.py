@@ -13,7 +13,7 @@ process at once, also in the middle of a reply or of a pause.
 
 Stdout has `{"type":"ready","whole_sdk":str}` once, with the reason if the whole SDK was loaded, and then the lines of
 each request, each with the request's `id`: `retry {attempt,of,wait_s,reason,status}` before each pause, then
-`message_start {usage}`, `text_delta {delta}`, `thinking_delta {delta}`, `tool_use_start {call_id,name}`,
+`message_start {usage,reply_id,model}`, `text_delta {delta}`, `thinking_delta {delta}`, `tool_use_start {call_id,name}`,
 `tool_use_args {call_id,delta}`, `tool_use_end {call_id}`, and exactly one last line, which is
 `final {content,stop_reason,usage}` or `error {kind,status,message,retry_after_s,fault,content,usage}`. With
 `report_limits`, `message_start` and an `error` in its place have `limits`, see `rate_limits`. A `retry` and an `error`

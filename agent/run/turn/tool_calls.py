@@ -117,6 +117,8 @@ class ToolCalls:
 
     def _admit(self, call: ToolCall) -> GuardedCall:
         guarded = GuardedCall(call.id, call.name, call.args)
+        if self._toolbox.follower is not None:
+            self._toolbox.follower.begins(guarded, self._toolbox.extension_of(call.name))
         if self._abort.requested:
             guarded.abort(self._abort.reason)
         elif refusal := self._refusal(call):
@@ -173,7 +175,10 @@ class ToolCalls:
             is_error = result.is_error if changed.is_error is None else changed.is_error
             rewritten = ToolResult(call.id, limit_parts(parts) or (Text(""),), is_error or is_bad)
             result = self._toolbox.fit_images(call, rewritten, self._event_writer.wait)
-        return self._fit(with_context(result, *guarded.contexts))
+        result = self._fit(with_context(result, *guarded.contexts))
+        if self._toolbox.follower is not None:
+            self._toolbox.follower.ended(guarded, result)
+        return result
 
     def _tell_decision(self, guarded: GuardedCall) -> None:
         if (decision := guarded.take_decision()) is not None:

@@ -87,7 +87,7 @@ def _state(extension: Extension) -> str:
             return "starting"
         case WorkerState.BACKOFF:
             return f"failed, is restarted soon: {extension.failure}"
-        case WorkerState.STOPPING | WorkerState.EXITED:
+        case WorkerState.STOPPING | WorkerState.EXITED | WorkerState.STOPPED:
             return f"stopped: {extension.failure}"
         case _:
             return f"failed: {extension.failure}"

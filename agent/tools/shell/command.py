@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agent.tools.call_end import Done
     from supervisor.loop.loop import Loop, Timer
     from supervisor.process.child import ExitStatus
+    from wire.frames.trace_context import TraceContext
 
 KILL = Patience(hint=0.0, ask=0.0, term=2.0)
 """At its timeout a command gets SIGTERM and, 2 s later, SIGKILL, with all its descendants."""
@@ -48,8 +49,10 @@ class ShellCommand:
         on_progress: Callable[[str], None],
         done: Done,
         confinement: Confinement | None = None,
+        context: TraceContext | None = None,
     ) -> None:
-        """Without `logs`, the folder of full logs, none is kept: no tool of a confined run could read it."""
+        """Without `logs`, the folder of full logs, none is kept: no tool of a confined run could read it. `context` is
+        the span of the call, for the environment; None: the command has the variables of the run."""
         self._loop = loop
         self._call = call
         self._done = done
@@ -70,7 +73,7 @@ class ShellCommand:
                 loop,
                 argv,
                 cwd=folder,
-                env=child_environment(),
+                env=child_environment() if context is None else context.added_to(child_environment()),
                 stdin=False,
                 on_stdout=self._on_output,
                 on_exit=self._on_exit,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agent.confinement import Confinement
     from agent.tools.call_end import Done
     from supervisor.loop.loop import Loop
+    from wire.frames.trace_context import TraceContext
 
 PROBE = bash.BashCall("true", 60)
 """Ends well behind every prefix that works."""
@@ -38,12 +39,14 @@ class ConfinedCommand:
         on_progress: Callable[[str], None],
         done: Done,
         on_started: Callable[[ShellCommand], None],
+        context: TraceContext | None = None,
     ) -> None:
         self._loop = loop
         self._confinement = confinement
         self._cwd = cwd
         self._done = done
         self._on_started = on_started
+        self._context = context
         self._command: ShellCommand | None = None
         """The command, and then the probe; None while it is starting."""
         self._result: tuple[str, bool, Failure | None] = "", True, None
@@ -59,7 +62,7 @@ class ConfinedCommand:
         self._command = None
         command = ShellCommand(
             self._loop, call, cwd=self._cwd, logs=None, on_progress=on_progress, done=done,
-            confinement=self._confinement,
+            confinement=self._confinement, context=self._context,
         )  # fmt: skip
         self._command = command
         self._on_started(command)

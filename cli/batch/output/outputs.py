@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent.output.fd_writer import FdWriter
 from cli.batch.output.stderr import FLUSH_S, StderrOutput
+from cli.terminal import say
 from wire.batch.records import BatchEnd, BatchStart, add_task, encode_record
 from wire.exit_codes import Status
 
@@ -47,11 +48,14 @@ class Outputs:
         self._stream: RecordStream | None = None
         self._early: list[str] = []  # said while the batch was made
         self._is_complete = True
+        self._has_ended = False
         self.broken: str | None = None
         """Why stdout can no longer be written: "" if its reader has gone. None if it can."""
 
     def say(self, line: str) -> None:
-        if self._person is None:
+        if self._has_ended:
+            say(line)
+        elif self._person is None:
             self._early.append(line)
         else:
             self._person.say(line)
@@ -95,6 +99,7 @@ class Outputs:
     def _end(self, status: int) -> None:
         """Gives the terminal back, and waits for the reader of stdout; only for a moment if the batch was stopped. A
         second call does nothing."""
+        self._has_ended = True
         person, self._person = self._person, None
         stream, self._stream = self._stream, None
         if person is not None:

@@ -1,5 +1,5 @@
-"""`zot ext status`, `stats`, `logs`, `restart` and `call`, as typer sees them. Their work is imported when a
-command runs."""
+"""`zot ext status`, `stats`, `logs`, `restart`, `stop`, `start`, `limit` and `call`, as typer sees them. Their work is
+imported when a command runs."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ def register(app: typer.Typer) -> None:
     app.command("stats")(ext_stats)
     app.command("logs")(ext_logs)
     app.command("restart")(ext_restart)
+    app.command("stop")(ext_stop)
+    app.command("start")(ext_start)
+    app.command("limit")(ext_limit)
     app.command("call")(ext_call)
 
 
@@ -64,6 +67,83 @@ def ext_restart(name: Name, pid: HostOption = None, as_json: Json = False) -> No
     from cli.ext.live.stats import run_restart
 
     exit_with("ext restart", lambda: run_restart(name, pid, as_json=as_json))
+
+
+Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")]
+
+
+def ext_stop(name: Name, pid: HostOption = None, yes: Yes = False, as_json: Json = False) -> None:
+    """Stop an extension of a running host, until zot ext start or the end of the host.
+
+    Its calls under way fail, its tools and commands are withdrawn, and its processes are ended in order; the command
+    waits for that. A reload of all extensions leaves it stopped. A guard is asked about first: while it is stopped it
+    gives no verdict, and its on_failure decides, as after a crash.
+
+    Exit status: 0 it is stopped, or you said no; 1 no host can be asked; 2 no such extension, or nobody to ask.
+
+    Examples:
+        zot ext stop indexer              in the only host that has it
+        zot ext stop guard --yes          a guard, without a question
+        zot ext stop guard --host 4242    in the host with this pid
+    """
+    from cli.ext.live.switch import run_stop
+
+    exit_with("ext stop", lambda: run_stop(name, pid, yes=yes, as_json=as_json))
+
+
+def ext_start(name: Name, pid: HostOption = None, as_json: Json = False) -> None:
+    """Start an extension that is stopped, or that the host has given up.
+
+    It runs as the host knows it; zot ext reload NAME starts it with a manifest that has changed.
+
+    Exit status: 0 the start has begun, or it runs already; 1 no host can be asked; 2 no such extension.
+
+    Examples:
+        zot ext start indexer                in the only host that has it
+        zot ext start indexer --host 4242    in the host with this pid
+    """
+    from cli.ext.live.switch import run_start
+
+    exit_with("ext start", lambda: run_start(name, pid, as_json=as_json))
+
+
+def ext_limit(
+    name: Name,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[LIMIT=VALUE]...",
+            help="A limit of the manifest, as rss_mb=300; none removes it, default takes back what you have set.",
+            show_default=False,
+        ),
+    ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Write it into config.json too, for all later starts everywhere.")
+    ] = False,
+    pid: HostOption = None,
+    yes: Yes = False,
+    as_json: Json = False,
+) -> None:
+    """Show the limits of an extension beside its use, or change them in a running host.
+
+    A change holds at once and until the host ends; with --keep also for later hosts, runs and batches. It counts more
+    than the manifest. If the extension uses more than that now, you are asked: it would be ended. The limits are
+    rss_mb, cpu_percent (also cpu_pct), cpu_seconds, processes, open_files, frames_per_s, output_bytes, log_mb, file_mb,
+    breaches and action.
+
+    Exit status: 0 shown or changed, or you said no; 1 no host can be asked, or config.json cannot be written; 2 no such
+    extension or limit, a value without sense, or nobody to ask.
+
+    Examples:
+        zot ext limit indexer                               each limit beside the use
+        zot ext limit indexer rss_mb=300 cpu_pct=50         until the host ends
+        zot ext limit indexer rss_mb=300 --keep             always
+        zot ext limit indexer rss_mb=default --keep         as its manifest says
+        zot ext limit indexer --json | jq '.limits[].used'  for a program
+    """
+    from cli.ext.live.limit import run_limit
+
+    exit_with("ext limit", lambda: run_limit(name, words or [], pid, keep=keep, yes=yes, as_json=as_json))
 
 
 def ext_logs(

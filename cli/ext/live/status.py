@@ -56,7 +56,7 @@ def run_status(name: str, pid: int | None, *, as_json: bool) -> int:
 
 
 def _print_not_running(name: str, unanswering: list[int], *, as_json: bool) -> int:
-    found = _find_installed(name)
+    found = find_installed(name)
     log = zot_home() / "logs" / f"ext-{name if found is None else found.name}.log"
     if found is None:
         state, why, to_do = "not running", "no host has it, and it is not installed", "zot host -e FOLDER"
@@ -84,7 +84,7 @@ def _print_not_running(name: str, unanswering: list[int], *, as_json: bool) -> i
     return exit_code
 
 
-def _find_installed(name: str) -> InstalledExtension | None:
+def find_installed(name: str) -> InstalledExtension | None:
     """The installed extension of this name, of the project here or of the user; None if it is not installed but has a
     log. Raises `CommandLineError` for a name that nothing has."""
     from cli.ext.manage.shared_options import folders_at

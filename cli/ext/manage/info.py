@@ -19,6 +19,7 @@ from cli.ext.manage.shared_options import (
 from cli.json_line import print_json
 from cli.parameters import Cwd, Json
 from cli.terminal import terminal_text
+from wire.settings.limit_changes import shown_changes
 from wire.text import counted
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from wire.manifest import Manifest
 
 WIDTH = 13
+ORIGINS = {"kept": " (config.json, for it alone)", "config": " (config.json, for all)"}
+"""Where a limit is set, if not in the manifest."""
 
 
 def register(app: typer.Typer) -> None:
@@ -92,6 +95,7 @@ def _record(details: Details, size: DefinitionSize | None, hosts: list[int]) -> 
         "secrets_given": details.secrets_given,
         "secrets_withheld": details.withheld,
         "limits": None if details.limits is None else msgspec.structs.asdict(details.limits),
+        "limit_origins": details.limit_origins,
         "trusted": details.is_trusted,
         "trust": details.trust or None,
         "data_dir": str(details.data) if extension.kind.has_data_dir else None,
@@ -176,8 +180,11 @@ def _of_manifest(manifest: Manifest, details: Details) -> Iterator[tuple[str, st
     restart = manifest.restart
     yield "restart", f"{restart.policy}, given up after {counted(restart.max, 'exit')} in {restart.window_s:g} s"
     said = {} if details.limits is None else msgspec.structs.asdict(details.limits)
-    limits = [f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in said.items()
-              if value is not None]  # fmt: skip
+    limits = [
+        shown_changes({name: value}) + ORIGINS.get(details.limit_origins[name], "")
+        for name, value in said.items()
+        if value is not None
+    ]
     yield "limits", ", ".join(limits) or "none"
     if manifest.workers > 1 or manifest.required:
         yield "also", f"{manifest.workers} workers{', required' if manifest.required else ''}"

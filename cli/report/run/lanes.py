@@ -24,6 +24,7 @@ WORDS = {
     "restarted": "restarted",
     "reloaded": "reloaded",
     "exited": "ended by itself",
+    "stopped": "stopped by the user",
     "failed": "given up",
     "limit": "over a limit",
     "no_verdict": "no verdict",

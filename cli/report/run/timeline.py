@@ -42,7 +42,14 @@ class Life(Enum):
 TROUBLE = {"failed": 100, "exited": 10, "limit": 10, "restarted": 5, "no_verdict": 5, "error": 5, "warning": 1}
 """The weight of each kind of mark. Lanes of extensions are sorted by the sum of their weights."""
 _KINDS, _LIVES = list(LaneKind), list(Life)
-_LIFE = {"started": Life.UP, "restarted": Life.UP, "reloaded": Life.UP, "exited": Life.DOWN, "failed": Life.FAILED}
+_LIFE = {
+    "started": Life.UP,
+    "restarted": Life.UP,
+    "reloaded": Life.UP,
+    "exited": Life.DOWN,
+    "stopped": Life.DOWN,
+    "failed": Life.FAILED,
+}
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from supervisor.loop.pipes import PipeReader, PipeWriter
     from wire import frames
     from wire.dialects.base import GuardAnswer, PanelChange, RunSession
+    from wire.frames.trace_context import TraceContext
     from wire.framing import Line, Oversize
     from wire.manifest import Timeouts
 
@@ -50,7 +51,10 @@ class RequestSession(Protocol):
     """The part of a session that encodes the host's requests and events, see `wire.dialects.base.DialectSession`."""
 
     def ask(self, call_id: str, event: frames.Event) -> bytes: ...
-    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None) -> bytes: ...
+    def call(
+        self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None,
+        context: TraceContext | None = None,
+    ) -> bytes: ...  # fmt: skip
     def invoke(self, call_id: str, command: str, args: str, run: RunSession | None = None) -> bytes: ...
     def cancel(self, call_id: str, reason: str) -> bytes: ...
     def tell(self, event: frames.Event) -> bytes: ...
@@ -127,17 +131,18 @@ class PendingRequests:
         return self._request(call_id, frame, self.timeouts.intercept)
 
     def call(
-        self, tool: str, args: bytes, patience_s: float, tool_id: str = "", run: RunSession | None = None
-    ) -> Pending:
-        """Calls a tool. `args` is a JSON value. The caller waits for `patience_s` seconds at most. `tool_id` and `run`:
-        as with `DialectSession.call`."""
+        self, tool: str, args: bytes, patience_s: float, tool_id: str = "", run: RunSession | None = None,
+        context: TraceContext | None = None,
+    ) -> Pending:  # fmt: skip
+        """Calls a tool. `args` is a JSON value. The caller waits for `patience_s` seconds at most. `tool_id`, `run` and
+        `context`: as with `DialectSession.call`."""
         self.account.calls += 1
         call_id = str(self.account.calls)
         try:
-            if run is None:  # a session that serves one run need not know of it
+            if run is None and context is None:  # a session that serves one run need not know of it
                 frame = self.session.call(call_id, tool, args, tool_id)
             else:
-                frame = self.session.call(call_id, tool, args, tool_id, run)
+                frame = self.session.call(call_id, tool, args, tool_id, run, context)
         except UnsendableError as error:
             return self._unsendable(error)
         pending = self._request(call_id, frame, patience_s)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from supervisor.extension.connection.pending_requests import RequestSession
     from wire import frames
     from wire.dialects.base import PanelChange, RunSession
+    from wire.frames.trace_context import TraceContext
 
 COUNT_LIMIT = 1000
 """Maximum number of requests and events that wait for one process."""
@@ -48,8 +49,12 @@ class HeldRequests:
         """Keeps a question to a guard. This, `call` and `invoke` raise `UnsendableError` if too much waits."""
         return self._hold(call_id, partial(self._session.ask, call_id, event), _size_of(event))
 
-    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None) -> bytes:
-        return self._hold(call_id, partial(self._session.call, call_id, tool, args, tool_id, *_about(run)), len(args))
+    def call(
+        self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None,
+        context: TraceContext | None = None,
+    ) -> bytes:  # fmt: skip
+        encode = partial(self._session.call, call_id, tool, args, tool_id, run, context)
+        return self._hold(call_id, encode, len(args))
 
     def invoke(self, call_id: str, command: str, args: str, run: RunSession | None = None) -> bytes:
         return self._hold(call_id, partial(self._session.invoke, call_id, command, args, *_about(run)), len(args))

@@ -80,6 +80,11 @@ class LazyWorker(ProcessWorker):
             self._waker.needed(self)
 
     @property
+    def needed_since(self) -> float | None:
+        """The time of the first request that waits for the start; None if no request waits."""
+        return self._needed_at
+
+    @property
     def has_waiting(self) -> bool:
         """Whether requests or events wait for its process."""
         return self._held is not None and self._held.has_waiting

@@ -29,6 +29,7 @@ WRITTEN_BY_STARTS = frozenset({HISTORY, "__pycache__"})
 OF_ONE_TERMINAL = frozenset({
     TOKEN, EXTENSION, START, "PWD", "OLDPWD", "SHLVL", "_", "TERM_SESSION_ID", "WINDOWID", "COLUMNS", "LINES",
     "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "TMUX_PANE", "STY", "WINDOW",
+    "TRACEPARENT", "TRACESTATE",
 })  # fmt: skip
 """Variables that differ from start to start, or from terminal to terminal, and mean nothing to an extension."""
 

@@ -12,7 +12,7 @@ import pytest
 
 from cli.choices import LogFormat, LogLevel
 from cli.hosts.host_log import HostLog
-from supervisor.host import HostEvent
+from supervisor.host_event import HostEvent
 from tests.support.zot_process import ROOT
 
 NOON = datetime(2026, 11, 22, 12, 0, 0, 5000, tzinfo=UTC)

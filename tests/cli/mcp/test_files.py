@@ -30,6 +30,32 @@ def servers(file):
     return json.loads(file.read_text())["mcpServers"]
 
 
+def test_limits_of_a_new_server_are_written_as_a_manifest_has_them(zot):
+    flags = ["--limit", "rss_mb=300", "--limit", "cpu_pct=50", "--limit", "action=stop"]
+    assert run(zot, "mcp", "add", "index", *flags, "./server", "--limit", "its-own").status == 0
+    assert servers(zot.home / "mcp.json")["index"] == {
+        "command": "./server",
+        "args": ["--limit", "its-own"],
+        "limits": {"rss_mb": 300, "cpu_percent": 50, "action": "stop"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        (["rss_mb=0"], "--limit rss_mb: write a number above 0, or none, not 0"),
+        (["rss_mb"], "--limit rss_mb: write NAME=VALUE, as in rss_mb=300"),
+        (["rss=5"], "--limit no such limit: 'rss'; did you mean 'rss_mb'?"),
+        (["rss_mb=5", "rss_mb=6"], "--limit rss_mb is there twice"),
+        (["rss_mb=none"], "--limit rss_mb: leave it out, since a new entry has no limits"),
+    ],
+)
+def test_a_limit_without_sense_writes_nothing(zot, limits, said):
+    outcome = run(zot, "mcp", "add", "index", *(word for limit in limits for word in ("--limit", limit)), "./server")
+    assert (outcome.status, said in " ".join(outcome.stderr.split())) == (2, True), outcome.stderr
+    assert not (zot.home / "mcp.json").exists()
+
+
 def test_a_server_is_added_replaced_and_removed(zot):
     file = zot.home / "mcp.json"
     added = run(zot, "mcp", "add", "files", "npx", "-y", "server", "--root", "/x", "-s")

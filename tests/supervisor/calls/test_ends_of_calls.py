@@ -228,6 +228,9 @@ class Readers:
     def refusal(self, call: Any) -> str:
         return ""
 
+    def context_of(self, _call: Any) -> None:
+        return None
+
     def began(self, call: Any) -> None:
         self.told.append(f"began {call.call_id}")
 

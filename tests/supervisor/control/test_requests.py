@@ -10,6 +10,7 @@ from supervisor.calls.guard_chain import Judgement
 from supervisor.loop.future import Failure
 from tests.support.control_peer import FakeAnswer, Peer, Serving
 from wire import control, frames
+from wire.frames.trace_context import TraceContext
 
 
 def test_info_says_which_host_it_is(serving, client):
@@ -54,6 +55,15 @@ def test_calls_are_answered_in_any_order_each_with_its_own_id(serving, client):
         {"type": "tool_result", "id": "two", "content": [{"type": "text", "text": "done 2"}]},
         {"type": "tool_result", "id": "one", "content": [{"type": "text", "text": "done 1"}]},
     ]
+
+
+def test_a_call_goes_on_with_the_trace_of_its_client(serving, client):
+    parent = f"00-{'a' * 32}-{'b' * 16}-01"
+    call = {"type": "tool_call", "name": "echo", "args": {}}
+    client.say({**call, "id": "one", "traceparent": parent, "tracestate": "x=1"}, {**call, "id": "two"})
+    client.say({**call, "id": "three", "traceparent": "nonsense"})
+    serving.until(lambda: len(serving.served.asked) == 3)
+    assert serving.served.contexts == [TraceContext("a" * 32, "b" * 16, True, "x=1"), None, None]
 
 
 def test_a_failed_call_says_why(serving, client):

@@ -17,6 +17,7 @@ RANK = {
     WorkerState.STOPPING: 3,
     WorkerState.EXITED: 4,
     WorkerState.FAILED: 4,
+    WorkerState.STOPPED: 4,
     WorkerState.BACKOFF: 5,
 }
 OF_OTHER_HOSTS = (Trigger.LOST, Trigger.FOUND, Trigger.AWAITED)
@@ -36,7 +37,7 @@ def test_a_worker_never_goes_back_to_an_earlier_state(history: list[Trigger]):
             assert following is state or RANK[following] > RANK[state]
         state = following
     if has_ended:
-        assert state in (WorkerState.EXITED, WorkerState.FAILED, WorkerState.BACKOFF)
+        assert state in (WorkerState.EXITED, WorkerState.FAILED, WorkerState.BACKOFF, WorkerState.STOPPED)
 
 
 @pytest.mark.parametrize("state", WorkerState)

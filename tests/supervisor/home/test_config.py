@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.home.config import VOCABULARY, ZOTS, Config, ConfigError, load_config
+from wire.manifest import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,3 +174,33 @@ def test_a_faulty_rule_for_events_is_named(rule: dict[str, object], said: str, t
 def test_rules_under_another_name_are_no_silent_loss(name: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="did you mean 'on_event'"):
         load(tmp_path, json.dumps({name: []}))
+
+
+def test_limits_of_one_extension_count_more_than_its_manifest(tmp_path: Path) -> None:
+    config = load(
+        tmp_path, '{"limits": {"rss_mb": 9, "log_mb": 2}, "extension_limits": {"a": {"rss_mb": 300, "log_mb": null}}}'
+    )
+    assert config.limit_rules.of("a", Limits(rss_mb=5)) == Limits(rss_mb=300)
+    assert config.limit_rules.of("b", Limits(rss_mb=5)) == Limits(rss_mb=5, log_mb=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"a": {"rss": 3}}', "extension_limits.a: no such limit: 'rss'; did you mean 'rss_mb'?"),
+        ('{"a": {"rss_mb": 0}}', "extension_limits.a: rss_mb: write a number above 0, or none, not 0"),
+        ('{"a": {"rss_mb": "default"}}', "extension_limits.a: rss_mb: write a number above 0, or none, not 'default'"),
+        ('{"a": {"processes": 0.5}}', "extension_limits.a: processes: write a whole number of at least 1"),
+        ('{"a": {"cpu_pct": 50}}', "extension_limits.a: no such limit: 'cpu_pct'; did you mean 'cpu_percent'?"),
+        ('{"a": 5}', "extension_limits"),
+    ],
+)
+def test_a_kept_limit_without_sense_is_an_error(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as error:
+        load(tmp_path, f'{{"extension_limits": {text}}}')
+    assert said in str(error.value)
+
+
+def test_a_near_miss_of_the_limits_of_extensions_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="extensionLimits: no such field; did you mean 'extension_limits'"):
+        load(tmp_path, '{"extensionLimits": {"a": {"rss_mb": 5}}}')

@@ -17,6 +17,7 @@ from supervisor.process.table import ProcessTable, read_process
 from tests.support import warm_start
 from tests.support.host import LATER, SOON, Host
 from wire.manifest import Limits
+from wire.settings.limit_changes import LimitRules
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -328,7 +329,7 @@ def test_samples_without_pause_are_no_breaches_in_a_row(host: Host):
 
 
 def test_defaults_hold_where_the_manifest_says_nothing(tmp_path: Path):
-    with Host(tmp_path, limits=Limits(rss_mb=60, breaches=1, action="stop")) as host:
+    with Host(tmp_path, limits=LimitRules(Limits(rss_mb=60, breaches=1, action="stop"))) as host:
         host.add("memory_hog", name="bound")
         host.add("memory_hog", name="free", limits={"rss_mb": 1000})
         host.start()

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_prometheus
 
-from supervisor.monitoring.metrics import EXTENSION, HOST, LADDER_S, PIECE, pieces, render
+from supervisor.monitoring.metric_families import EXTENSION, HOST, LADDER_S, OF_EACH
+from supervisor.monitoring.metrics import PIECE, pieces, render
 from tests.support.recorded_stats import extension_stats, sample
 from wire.events import HostedShare
 from wire.stats import SessionStats
@@ -147,14 +148,14 @@ def test_two_hosts_have_no_series_in_common():
 def test_without_extensions_the_families_are_there_all_the_same(openmetrics: bool):
     families = parsed(sample(1.0, {}), openmetrics=openmetrics)
     assert families["zot_extension_up"].samples == []
-    assert len(families) == len(HOST) + len(EXTENSION) + 2
+    assert len(families) == len(HOST) + len(EXTENSION) + len(OF_EACH) + 1
 
 
 @pytest.mark.slow
 @FORMATS
 def test_many_extensions_come_in_pieces_that_make_one_valid_text(openmetrics: bool):
     stats = sample(1.0, {f"ext-{index}": extension_stats(latency_ms=((1.0, 1),)) for index in range(2 * PIECE + 1)})
-    made = list(pieces(stats, openmetrics=openmetrics))
+    made = list(pieces([stats], openmetrics=openmetrics))
     assert b"".join(made) == render(stats, openmetrics=openmetrics)
     assert max(piece.count(b"\n") for piece in made) <= PIECE + 5
     families = parsed(stats, openmetrics=openmetrics)

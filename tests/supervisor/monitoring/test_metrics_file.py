@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from supervisor.monitoring.metrics import MetricsFile
+from supervisor.monitoring.metrics_file import MetricsFile
 from supervisor.monitoring.rotated_file import StatsFileError
 from tests.support.patience import PATIENCE_S
 from tests.support.recorded_stats import extension_stats, sample

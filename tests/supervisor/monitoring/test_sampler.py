@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.monitoring import stats_file
 from supervisor.monitoring.sampler import BUSY_S, IDLE_S, SHARE, YOUNG_S, next_interval
+from supervisor.stats_writer import write_stats
 from wire import stats
 
 if TYPE_CHECKING:
@@ -286,7 +287,7 @@ def test_the_line_of_memory_goes_up_to_an_exit_and_falls_there(
     monkeypatch.setattr(stats_file, "SHARE", 1e9)  # no line is put off, however slow this machine is
     host.add("echo", restart={"backoff_s": [600, 600]})
     path = tmp_path / "run.stats"
-    written = host.supervisor.write_stats("run", "1", "/", stats_file=path, metrics_file=None, on_error=pytest.fail)
+    written = write_stats(host.supervisor, "run", "1", "/", stats_file=path, metrics_file=None, on_error=pytest.fail)
     host.start()
     sampler(host).start()
     account = host.extension("echo").account

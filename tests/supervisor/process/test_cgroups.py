@@ -151,6 +151,23 @@ def test_a_host_alone_moves_and_passes_limits_on(tmp_path: Path):
     assert tree.folders(tree.own) == []
 
 
+def test_a_leaf_gets_new_limits_and_loses_those_that_are_removed(tmp_path: Path):
+    tree = FakeCgroups(tmp_path)
+    leaf = detect(tree).leaf("x", Limits(processes=20))
+
+    def files() -> list[str]:
+        return [tree.read(f"{leaf.path}/{name}") for name in ("memory.max", "pids.max", "cpu.max")]
+
+    assert files() == ["", "20", ""], "the default of the kernel, which is no limit, is not written"
+    leaf.limit(Limits(rss_mb=300, cpu_percent=50))
+    assert files() == [str(300 << 20), "max", "50000 100000"]
+    leaf.limit(Limits(rss_mb=200))
+    assert files() == [str(200 << 20), "max", "max"]
+    tree.refused.add("memory.max")
+    leaf.limit(Limits(rss_mb=100))
+    assert leaf.controllers == ALL - {"memory"}, "sampling watches it from now on"
+
+
 def test_the_root_of_the_hierarchy_needs_no_move(tmp_path: Path):
     tree = FakeCgroups(tmp_path, own="/", others=(1, 2), enabled="cpu")
     cgroups = detect(tree)

@@ -11,6 +11,7 @@ from wire.dialects.copilot.join import ASK_USER
 from wire.dialects.copilot.requests import Purpose, SentRequest, encode_answer, encode_error
 from wire.dialects.copilot.tool_results import TOOL_ANSWER
 from wire.dialects.jsonrpc import INVALID_PARAMS, encode
+from wire.frames.trace_context import json_members
 from wire.framing import string_member
 from wire.text import one_line
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from wire.dialects.copilot.join import Join
     from wire.dialects.copilot.requests import SentRequests
     from wire.dialects.jsonrpc import Incoming, SeenMembers
+    from wire.frames.trace_context import TraceContext
     from wire.framing import Line
 
 ARGS_LIMIT = 8 * 1024 * 1024
@@ -46,8 +48,10 @@ class Calls:
 
     # --- what the host says -------------------------------------------------------------------------------
 
-    def call(self, found: Join, call_id: str, tool: str, args: bytes, tool_id: str) -> bytes:
-        """Calls a tool. `tool_id` is the id of the call in events, or "" without events. Raises `UnsendableError`."""
+    def call(
+        self, found: Join, call_id: str, tool: str, args: bytes, tool_id: str, context: TraceContext | None = None
+    ) -> bytes:
+        """Calls a tool, see `DialectSession.call`. Raises `UnsendableError`."""
         if len(args) > ARGS_LIMIT:
             raise UnsendableError(f"arguments of {len(args)} bytes are over the limit of {ARGS_LIMIT} bytes")
         if tool not in found.tools:
@@ -58,8 +62,15 @@ class Calls:
         written = encode(call_id)
         return self._requests.event(
             "external_tool.requested",
-            b'{"requestId":%b,"sessionId":%b,"toolCallId":%b,"toolName":%b,"arguments":%b}'
-            % (written, self._requests.session_id, encode(tool_id or call_id), encode(tool), args or b"{}"),
+            b'{"requestId":%b,"sessionId":%b,"toolCallId":%b,"toolName":%b,"arguments":%b%b}'
+            % (
+                written,
+                self._requests.session_id,
+                encode(tool_id or call_id),
+                encode(tool),
+                args or b"{}",
+                b"" if context is None else b"," + json_members(context),
+            ),
         )
 
     def _ask_user(self, call_id: str, args: bytes) -> bytes:

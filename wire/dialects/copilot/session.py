@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from wire.dialects.base import HostInfo, Message, PanelChange, Received, RunSession, Setup
     from wire.dialects.jsonrpc import Incoming, SeenMembers
+    from wire.frames.trace_context import TraceContext
     from wire.framing import Line, Oversize
 
 PROTOCOL_VERSION = 3
@@ -86,8 +87,7 @@ class CopilotSession:
 
     __slots__ = (
         "_calls", "_events", "_facade", "_frame_limit", "_host", "_join_id", "_joined", "_joins", "_methods", "_name",
-        "_phase", "_requests", "_unix_ms", "_verdicts", "_version", "claimed", "due_at", "opening",
-        "trouble",
+        "_phase", "_requests", "_unix_ms", "_verdicts", "_version", "claimed", "due_at", "opening", "trouble",
     )  # fmt: skip
 
     def __init__(self, setup: Setup) -> None:
@@ -339,8 +339,11 @@ class CopilotSession:
 
     # --- messages of the host -----------------------------------------------------------------------------
 
-    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None) -> bytes:  # noqa: ARG002
-        return self._calls.call(self._joined_for_calls(), call_id, tool, args, tool_id)
+    def call(
+        self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None,  # noqa: ARG002
+        context: TraceContext | None = None,
+    ) -> bytes:  # fmt: skip
+        return self._calls.call(self._joined_for_calls(), call_id, tool, args, tool_id, context)
 
     def invoke(self, call_id: str, command: str, args: str, run: RunSession | None = None) -> bytes:  # noqa: ARG002
         if all(each.name != command for each in self._joined_for_calls().commands):
@@ -393,8 +396,5 @@ def _wrong_session(found: Join, host: HostInfo) -> str:
 def _resumed(found: Join, host: HostInfo) -> dict[str, Any]:
     """Returns the result of `session.resume`."""
     result: dict[str, Any] = {"sessionId": found.session_id, "capabilities": {"ui": {"elicitation": False}}}
-    if host.workspace:
-        result["workspacePath"] = host.workspace
-    if found.variables:
-        result["grantedEnvironmentVariables"] = {}
-    return result
+    granted: dict[str, Any] = {"grantedEnvironmentVariables": {}} if found.variables else {}
+    return result | ({"workspacePath": host.workspace} if host.workspace else {}) | granted

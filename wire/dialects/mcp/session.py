@@ -29,6 +29,7 @@ from wire.dialects.mcp.limits import limit_of
 from wire.dialects.mcp.lists.server_lists import Lists
 from wire.dialects.mcp.requests import Purpose, SentRequest, SentRequests
 from wire.dialects.mcp.results import NextRound, error_text
+from wire.frames.trace_context import json_members
 from wire.framing import LineSplitter
 from wire.lenient_json import UNREADABLE, json_on_one_line
 from wire.text import one_line
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from wire.dialects.base import HostInfo, Message, PanelChange, Received, RunSession, Setup
     from wire.dialects.jsonrpc import Incoming, SeenMembers, Unreadable
+    from wire.frames.trace_context import TraceContext
     from wire.framing import Line, Oversize
 
 ARGS_LIMIT = 8 * 1024 * 1024
@@ -281,19 +283,27 @@ class McpSession(NoHostCalls):
         self.due_at = self._lists.due_at
         return first + asked + self._handshake.set_level()
 
-    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None) -> bytes:  # noqa: ARG002
+    def call(
+        self, call_id: str, tool: str, args: bytes, tool_id: str = "", run: RunSession | None = None,  # noqa: ARG002
+        context: TraceContext | None = None,
+    ) -> bytes:  # fmt: skip
         name = self._lists.tools.names.get(tool)
         if name is None:
             raise UnsendableError(f"the server no longer has the tool {tool}")
         members = b'"name":%b,"arguments":%b' % (name, _object(args))
-        return self._call(Purpose.CALL, call_id, members, run)
+        return self._call(Purpose.CALL, call_id, members, run, context)
 
     def invoke(self, call_id: str, command: str, args: str, run: RunSession | None = None) -> bytes:
         members = self._lists.prompts.request(command, args)
         return self._call(Purpose.COMMAND, call_id, members, run)
 
-    def _call(self, purpose: Purpose, call_id: str, members: bytes, run: RunSession | None) -> bytes:
+    def _call(
+        self, purpose: Purpose, call_id: str, members: bytes, run: RunSession | None,
+        context: TraceContext | None = None,
+    ) -> bytes:  # fmt: skip
         about = b"" if run is None else b'"zot/sessionId":%b,"zot/cwd":%b,' % (encode(run.id), encode(run.cwd))
+        if context is not None:
+            about += json_members(context) + b","
         kept = members if self._requests.meta else b""
         return self._requests.call(SentRequest(purpose, call_id, kept, about), members)
 

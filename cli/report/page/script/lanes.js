@@ -4,6 +4,7 @@ const SYMBOLS = {
   restarted: '<circle r="5.5" class="back"/><path d="M-2.5-3.5 3.5 0-2.5 3.5Z"/>',
   reloaded: '<circle r="5.5" class="back"/><path d="M-3 2.5 0-3.5 3 2.5Z"/>',
   exited: '<path class="stroke" d="M-4-4 4 4M-4 4 4-4"/>',
+  stopped: '<rect x="-4" y="-4" width="8" height="8"/>',
   failed: '<rect x="-6" y="-6" width="12" height="12" rx="2"/><path class="cut" d="M-3-3 3 3M-3 3 3-3"/>',
   limit: '<path d="M0-6 6 5H-6Z"/><path class="cut" d="M0-2V1.6M0 3V3.6"/>',
   no_verdict: '<path d="M0-6 6 0 0 6-6 0Z"/><path class="cut" d="M-2 0H2"/>',

@@ -69,5 +69,6 @@ def test_the_worker_answers_with_and_without_stand_ins(tmp_path: Path, which: st
 
 
 def _without_ids(lines: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Without the ids of tool calls, which the server counts on."""
-    return [{**line, "call_id": "", "content": re.sub(r"toolu_\d+", "", str(line.get("content")))} for line in lines]
+    """Without the ids of replies and tool calls, which the server counts on."""
+    hidden = {"reply_id": "", "call_id": ""}
+    return [{**line, **hidden, "content": re.sub(r"toolu_\d+", "", str(line.get("content")))} for line in lines]

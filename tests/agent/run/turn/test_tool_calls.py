@@ -43,6 +43,7 @@ class Tools:
     def __init__(self, content, *, read_only: bool) -> None:
         self.content, self.read_only = content, read_only
         self.ran: list[str] = []
+        self.follower = None
 
     def knows(self, _name: str) -> bool:
         return True

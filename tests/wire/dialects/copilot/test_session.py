@@ -17,6 +17,7 @@ from wire.dialects.copilot.calls import ARGS_LIMIT
 from wire.dialects.copilot.requests import WAITING_LIMIT, Purpose, SentRequest, SentRequests
 from wire.dialects.copilot.session import JOINS_LIMIT
 from wire.dialects.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_ERROR
+from wire.frames.trace_context import TraceContext
 from wire.framing.content_length import add_header
 
 TOOL_ANSWER = "session.tools.handlePendingToolCall"
@@ -152,6 +153,14 @@ def test_a_call_is_an_event_and_its_result_a_request():
         "requestId": "c1", "sessionId": "s-1", "toolCallId": "c1", "toolName": "t", "arguments": {"text": "hi"},
     }  # fmt: skip
     assert talk.result("c1", result="done") == [frames.ToolResult("c1", [frames.ContentBlock("text", "done")])]
+
+
+def test_a_call_bears_its_span():
+    context = TraceContext("a" * 32, "b" * 16, True, "x=1")
+    talk = opened()
+    (sent,) = talk.keep(talk.session.call("c1", "t", b"{}", context=context))
+    data = sent["params"]["event"]["data"]
+    assert (data["traceparent"], data["tracestate"]) == (context.traceparent, "x=1")
 
 
 def test_events_have_their_own_ids_and_name_the_one_before():

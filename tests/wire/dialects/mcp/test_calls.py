@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.support.mcp_dialect_talk import Talk, dumped, opened, text_result, tool
 from wire import frames
 from wire.dialects.base import Remarked, RunSession, UnsendableError
 from wire.dialects.mcp.call_answers import plain_answer
 from wire.dialects.mcp.session import ARGS_LIMIT, ROUNDS
+from wire.frames.trace_context import TraceContext
 
 DONE = frames.ToolResult("7", [frames.ContentBlock("text", "done")])
 
@@ -28,6 +30,18 @@ def test_a_call_bears_the_servers_own_name_and_a_token():
     assert sent["method"] == "tools/call"
     assert sent["params"] == {"name": "read.file", "arguments": {"path": "a"}, "_meta": {"progressToken": sent["id"]}}
     assert answered(talk, sent, result=text_result()) == [DONE]
+
+
+@pytest.mark.parametrize("modern", [False, True])
+def test_a_call_bears_its_span(modern: bool):
+    context = TraceContext("a" * 32, "b" * 16, True, 'x="1"')
+    meta = opened(modern=modern).call("7", context=context)["params"]["_meta"]
+    assert (meta["traceparent"], meta["tracestate"]) == (context.traceparent, 'x="1"')
+    meta = opened(modern=modern).call("7", run=RunSession("s", "/"), context=replace(context, state=""))["params"][
+        "_meta"
+    ]
+    assert "tracestate" not in meta
+    assert (meta["traceparent"], meta["zot/sessionId"]) == (context.traceparent, "s")
 
 
 @pytest.mark.parametrize("args", [b"", b"null", b" \n", b" null "])

@@ -1,0 +1,1 @@
+"""Spans of a run of the agent, by the conventions for generative AI."""

@@ -1,0 +1,99 @@
+"""Prints the events of hosts, each line at once."""
+
+from __future__ import annotations
+
+import select
+import sys
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from cli.json_line import print_json
+from cli.logs.timed_lines import local_time, since_ms
+from cli.os_errors import UnableError, flush
+from cli.terminal import complain, say, terminal_text
+from supervisor.fleet.incident_stream import IncidentStream
+from supervisor.fleet.past_incidents import Traces
+from supervisor.home.runtime_dir import runtime_dirs
+from supervisor.home.zot_home import zot_home
+from supervisor.loop.loop import Loop, stop_signals
+from wire.exit_codes import Status
+
+if TYPE_CHECKING:
+    from wire.traces.incident import Incident
+
+READER_S = 0.5
+"""Seconds between two looks whether the reader of a pipe has gone."""
+TEXT_LENGTH = 1000
+
+
+def show_events(pid: int | None, *, follow: bool, as_json: bool, since: str | None, extension: str | None) -> int:
+    """Prints the events; returns the exit status. Raises `CommandLineError`, `UnableError` and `BrokenPipeError`."""
+    earliest = None if since is None else since_ms(since) / 1000
+
+    def tell(incident: Incident) -> None:
+        if extension in (None, incident.extension):
+            _print(incident, as_json=as_json)
+
+    loop = Loop()
+    traces = Traces(zot_home(), lambda line: complain("events", line))
+    stream = IncidentStream(
+        loop, runtime_dirs(), traces, tell, lambda line: complain("events", line), since=earliest, only=pid
+    )
+    try:
+        return _follow(loop, stream, pid) if follow else _show(stream, pid)
+    finally:
+        stream.close()
+        loop.close()
+
+
+def _show(stream: IncidentStream, pid: int | None) -> int:
+    if not stream.begin():
+        _none(pid)
+    return 0
+
+
+def _follow(loop: Loop, stream: IncidentStream, pid: int | None) -> int:
+    stopped: list[object] = []
+    with loop.signals(stop_signals(), stopped.append):
+        if not stream.begin():
+            _none(pid)
+        stream.follow()
+        _watch_reader(loop)
+        loop.run_until(lambda: bool(stopped) or stream.has_ended)
+    return Status.INTERRUPTED.exit_code if stopped else 0
+
+
+def _none(pid: int | None) -> None:
+    """Tells that no host runs. Raises `UnableError` if one was named."""
+    if pid is not None:
+        raise UnableError(f"there is no host {pid}; zot ps lists those that run")
+    say("zot events: no host is running; start one with zot host")
+
+
+def _watch_reader(loop: Loop) -> None:
+    """Raises `BrokenPipeError` from the loop soon after the reader of stdout has gone, also if nothing happens."""
+    gone = select.poll()
+    gone.register(1, 0)
+
+    def look() -> None:
+        if any(event & (select.POLLERR | select.POLLHUP) for _fd, event in gone.poll(0)):
+            raise BrokenPipeError
+        loop.call_later(READER_S, look)
+
+    look()
+
+
+def _print(incident: Incident, *, as_json: bool) -> None:
+    if as_json:
+        print_json(msgspec.structs.asdict(incident))
+        return
+    sys.stdout.write(f"{_line(incident)}\n")
+    flush()
+
+
+def _line(incident: Incident) -> str:
+    moment = local_time(int(incident.time * 1000))
+    who = f"{terminal_text(incident.extension, 200)}: " if incident.extension else ""
+    text = f"{who}{terminal_text(incident.text, TEXT_LENGTH)}".rstrip().removesuffix(":")
+    return f"{moment} {incident.pid:<7} {terminal_text(incident.host, 20):<5} {incident.event:<12} {text}".rstrip()

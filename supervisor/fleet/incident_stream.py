@@ -1,0 +1,300 @@
+"""Incidents of all hosts: the past from their traces, then each one as it happens.
+
+A host tells each event to its watchers, and writes most into its trace. The stream takes from the trace what was before
+its watch, and the rest from the watch; what lies between is in both, and is told once.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, cast
+
+from supervisor.fleet.known_hosts import KnownHosts
+from supervisor.fleet.past_incidents import TOLD, end_of, incidents_of
+from supervisor.traces.trace_reader import pid_of
+from wire import control, events
+from wire.traces.incident import Incident, IncidentKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from supervisor.fleet.known_hosts import KnownHost
+    from supervisor.fleet.past_incidents import Traces
+    from supervisor.loop.loop import Loop
+    from wire.stats import HostKind
+
+BEGIN_S = 1.0
+"""Maximum wait for the answers of all hosts at the start, in seconds."""
+LOOK_S = 0.5
+"""Seconds between two looks for new hosts."""
+ENDED_S = 0.2
+"""Seconds from the loss of a host until its end is told: meanwhile the kernel unlocks its trace."""
+GOOD = frozenset({"started", "late", "restarted", "reloaded"})
+
+
+class _Followed:
+    """A host that is watched, or is to be."""
+
+    def __init__(self) -> None:
+        self.kind: HostKind = "run"
+        self.cwd = ""
+        self.started = 0.0
+        self.trace = ""
+        """The id of its trace; empty without one."""
+        self.watch = ""
+        """The id of the request to watch."""
+        self.asked_at = 0.0
+        """When it was asked to be watched, in seconds since the epoch."""
+        self.told_until = 0.0
+        """The time up to which its trace was told."""
+        self.is_caught_up = False
+        self.waiting: list[Incident] = []
+        """Its events since the watch, until it is caught up."""
+
+
+class IncidentStream:
+    """`tell` gets each event: those of the past when `begin` returns, in order of their times, later ones as they come.
+    `since`: also events of hosts that have ended, none before this time, in seconds since the epoch. `only`: the pid of
+    the only host. `say` gets lines for the user."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        folders: Iterable[Path],
+        traces: Traces,
+        tell: Callable[[Incident], None],
+        say: Callable[[str], None],
+        *,
+        since: float | None = None,
+        only: int | None = None,
+    ) -> None:
+        self._loop = loop
+        self._traces = traces
+        self._tell = tell
+        self._say = say
+        self._since = since
+        self._only = only
+        self._known = KnownHosts(loop, folders, self, only)
+        self._followed: dict[int, _Followed] = {}
+        self._past: list[Incident] | None = []
+        """The events until `begin` returns; then None."""
+        self._looked: set[str] = set()
+        """The ids of traces that need no further look."""
+        self._unmet: set[str] = set()
+        """The ids of traces of hosts that live and are not watched: yet, or since they are batches."""
+        self._batches: set[str] = set()
+        """The ids of traces of batches of which the start was told, and not the end."""
+        self._changed_at = 0
+        self._complained: set[str] = set()
+        self.has_ended = False
+        """Whether the `only` host has ended."""
+
+    @property
+    def hosts(self) -> int:
+        """The number of hosts that are watched."""
+        return sum(followed.is_caught_up for followed in self._followed.values())
+
+    # --- the past -----------------------------------------------------------------------------------------
+
+    def begin(self) -> bool:
+        """Tells of the past. Returns whether there is any host, or a trace of one."""
+        self._known.refresh()
+        self._loop.run_until(self._is_settled, self._loop.clock() + BEGIN_S)
+        for host in self._known.hosts.values():
+            if not self._is_caught_up(host.pid):
+                self._complain(host.trouble or f"host {host.pid} does not answer; its events come when it does")
+        found = self._tell_other_traces() or bool(self._known.hosts)
+        past, self._past = self._past or [], None
+        for incident in sorted(past, key=lambda each: each.time):
+            self._tell(incident)
+        return found
+
+    def _is_settled(self) -> bool:
+        return all(host.client is None or self._is_caught_up(host.pid) for host in self._known.hosts.values())
+
+    def _is_caught_up(self, pid: int) -> bool:
+        followed = self._followed.get(pid)
+        return followed is not None and followed.is_caught_up
+
+    def _tell_other_traces(self) -> bool:
+        """Tells of hosts that answer no watch, and with `since` of hosts that have ended."""
+        self._changed_at = self._traces.changed_at()
+        told = {followed.trace for followed in self._followed.values()}
+        found = False
+        for id_ in self._traces.ids():
+            is_wanted = id_ not in told and self._only in (None, int(pid_of(id_)))
+            is_open = is_wanted and self._traces.is_open(id_)
+            if not is_open:
+                self._looked.add(id_)
+            has_ended = is_wanted and not is_open and self._since is not None
+            if is_open or (has_ended and self._traces.has_news(id_, self._since or 0.0)):
+                found = self._tell_trace(id_, is_open=is_open) or found
+        return found
+
+    def _tell_trace(self, id_: str, *, is_open: bool) -> bool:
+        trace = self._traces.read(id_)
+        if trace is None:
+            return False
+        now = time.time()
+        for incident in incidents_of(trace):
+            self._pass_on(incident)
+        if not is_open:
+            self._pass_on(end_of(trace, now))
+        elif trace.header.kind == "batch":
+            self._batches.add(id_)
+            self._unmet.add(id_)
+        if (followed := self._followed.get(trace.header.pid)) is not None and is_open:
+            followed.told_until = now
+        return True
+
+    def _pass_on(self, incident: Incident) -> None:
+        if self._since is not None and incident.time < self._since:
+            return
+        if self._past is not None:
+            self._past.append(incident)
+        else:
+            self._tell(incident)
+
+    # --- what comes ---------------------------------------------------------------------------------------
+
+    def follow(self) -> None:
+        """Looks for new hosts from now on."""
+        self._loop.call_later(LOOK_S, self._look)
+
+    def _look(self) -> None:
+        self._known.refresh()
+        self._tell_short_ones()
+        self.follow()
+
+    def _tell_short_ones(self) -> None:
+        """Tells of batches, which have no control socket, and of hosts that have come and gone between two looks."""
+        changed_at = self._traces.changed_at()
+        if changed_at == self._changed_at and not self._unmet:
+            return
+        self._changed_at = changed_at
+        met = {followed.trace for followed in self._followed.values()}
+        open_before, self._unmet = self._unmet, set()
+        for id_ in self._traces.ids():
+            if id_ in self._looked:
+                continue
+            if id_ in met or self._only not in (None, int(pid_of(id_))):
+                self._looked.add(id_)
+            elif self._traces.is_open(id_):
+                self._unmet.add(id_)
+                if id_ not in open_before:
+                    self._tell_new_batch(id_)
+            else:
+                self._looked.add(id_)
+                if id_ in self._batches:
+                    self._tell_end_of_trace(id_)
+                else:
+                    self._tell_trace(id_, is_open=False)
+
+    def _tell_new_batch(self, id_: str) -> None:
+        """Tells that a batch has started; its runs tell the rest."""
+        trace = self._traces.read(id_)
+        if trace is not None and trace.header.kind == "batch":
+            self._batches.add(id_)
+            self._pass_on(next(incidents_of(trace)))
+
+    def _tell_end_of_trace(self, id_: str) -> None:
+        if (trace := self._traces.read(id_)) is not None:
+            self._pass_on(end_of(trace, time.time()))
+
+    def joined(self, host: KnownHost) -> None:
+        client = host.client
+        assert client is not None
+        followed = self._followed.setdefault(host.pid, _Followed())
+        followed.is_caught_up = False
+        followed.asked_at = time.time()
+        self._known.ask(host, control.Info(client.next_id()))
+        followed.watch = client.next_id()
+        self._known.ask(host, control.Watch(followed.watch, notices=True))
+
+    def said(self, host: KnownHost, reply: control.Reply) -> None:
+        followed = self._followed[host.pid]
+        match reply:
+            case control.HostInfoReply():
+                followed.kind, followed.cwd, followed.started = reply.kind, reply.cwd, reply.started
+            case control.Ok() if reply.id == followed.watch:
+                at = time.time()
+                self._loop.call_later(0, lambda: self._catch_up(host, at))
+            case control.ErrorReply():
+                self._complain(f"host {host.pid}: {reply.message}")
+            case events.Extension() if reply.event in TOLD:
+                incident = self._incident(
+                    host, cast("IncidentKind", reply.event), reply.message, reply.extension, time.time()
+                )
+                if followed.is_caught_up:
+                    followed.told_until = incident.time
+                    self._pass_on(incident)
+                else:
+                    followed.waiting.append(incident)
+
+    def _catch_up(self, host: KnownHost, watched_at: float) -> None:
+        """Tells of a host what was before the watch, then what has come since."""
+        followed = self._followed[host.pid]
+        id_ = followed.trace or self._traces.id_of(host.pid)
+        trace = self._traces.read(id_) if id_ else None
+        self._known.read(host)
+        if trace is not None and not trace.has_ended:
+            followed.trace = id_
+            for incident in incidents_of(trace):
+                if followed.told_until < incident.time <= watched_at and not self._is_waiting(followed, incident):
+                    self._pass_on(incident)
+        elif not followed.told_until:
+            self._pass_on(self._incident(host, "host_started", "", "", followed.started))
+        followed.told_until = time.time()
+        waiting, followed.waiting = followed.waiting, []
+        followed.is_caught_up = True
+        for incident in waiting:
+            self._pass_on(incident)
+
+    def _is_waiting(self, followed: _Followed, incident: Incident) -> bool:
+        """Whether an event of the trace is among those that the watch has told. Both may name a fall differently."""
+        return incident.time >= followed.asked_at and any(
+            each.extension == incident.extension and (each.event in GOOD) == (incident.event in GOOD)
+            for each in followed.waiting
+        )
+
+    def _incident(
+        self, host: KnownHost, event: IncidentKind, text: str, extension: str, at: float
+    ) -> Incident:  # fmt: skip
+        followed = self._followed[host.pid]
+        return Incident(
+            time=at, pid=host.pid, host=followed.kind, cwd=followed.cwd, extension=extension, event=event, text=text
+        )  # fmt: skip
+
+    def lost(self, host: KnownHost) -> None:
+        if host.trouble:
+            self._complain(host.trouble)
+            return
+        self._loop.call_later(ENDED_S, lambda: self._tell_end(host))
+
+    def _tell_end(self, host: KnownHost) -> None:
+        """Tells of the end, unless the host lives and has only closed the connection."""
+        self._known.refresh()
+        if host.pid in self._known.hosts or (followed := self._followed.pop(host.pid, None)) is None:
+            return
+        self._looked.add(followed.trace)
+        trace = self._traces.read(followed.trace) if followed.trace else None
+        now = time.time()
+        if trace is not None:
+            for incident in incidents_of(trace):
+                if incident.time > followed.told_until:
+                    self._pass_on(incident)
+            self._pass_on(end_of(trace, now))
+        else:
+            self._followed[host.pid] = followed
+            self._pass_on(self._incident(host, "host_ended", "", "", now))
+            del self._followed[host.pid]
+        self.has_ended = self._only is not None
+
+    def _complain(self, trouble: str) -> None:
+        if trouble not in self._complained:
+            self._complained.add(trouble)
+            self._say(trouble)
+
+    def close(self) -> None:
+        self._known.close()

@@ -1,0 +1,115 @@
+"""Serves the metrics of all hosts by HTTP, to a bounded number of clients."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import TYPE_CHECKING
+
+from supervisor.fleet.http_connection import HttpConnection
+from supervisor.fleet.http_head import METRICS, OPENMETRICS, PLAIN, TEXT_FORMAT
+from supervisor.monitoring.metrics import render_scrape
+
+if TYPE_CHECKING:
+    from supervisor.fleet.http_head import Request
+    from supervisor.fleet.scraper import Scraper
+    from supervisor.loop.loop import Loop
+    from supervisor.monitoring.metrics import Scrape
+
+CLIENTS_LIMIT = 32
+"""Maximum number of connections. A further one takes the place of the one that has been quiet for longest."""
+ACCEPTED_PER_PASS = 16
+ACCEPT_AGAIN_S = 1.0
+"""Seconds until connections are accepted again after the descriptors ran out."""
+INDEX = f"zot metrics: the figures of all running hosts and their extensions are at {METRICS}\n".encode()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket at the first address that `host` has. Raises `OSError`."""
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setblocking(False)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(CLIENTS_LIMIT)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+class MetricsServer:
+    """Serves from its start to `close`. `listener` is closed with it."""
+
+    def __init__(self, loop: Loop, listener: socket.socket, scraper: Scraper) -> None:
+        self._loop = loop
+        self._listener = listener
+        self._scraper = scraper
+        self._clients: set[HttpConnection] = set()
+        self._waiting: list[tuple[HttpConnection, Request]] = []
+        """The clients that wait for the scrape that is under way."""
+        loop.watch(self, read=True)
+
+    # --- connections --------------------------------------------------------------------------------------
+
+    def fileno(self) -> int:
+        return self._listener.fileno()
+
+    def on_readable(self, budget: int) -> None:  # noqa: ARG002
+        for _ in range(ACCEPTED_PER_PASS):
+            try:
+                sock, _ = self._listener.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+                    self._loop.watch(self)
+                    self._loop.call_later(ACCEPT_AGAIN_S, lambda: self._loop.watch(self, read=True))
+                return
+            self._admit(sock)
+
+    def on_writable(self) -> None:
+        pass
+
+    def _admit(self, sock: socket.socket) -> None:
+        if len(self._clients) >= CLIENTS_LIMIT:
+            quiet = [client for client in self._clients if not client.is_busy]
+            if not quiet:
+                sock.close()
+                return
+            min(quiet, key=lambda client: client.quiet_since).close()
+        self._clients.add(HttpConnection(self._loop, sock, self._page, self._clients.discard))
+
+    # --- pages --------------------------------------------------------------------------------------------
+
+    def _page(self, connection: HttpConnection, request: Request) -> None:
+        if request.method not in ("GET", "HEAD"):
+            connection.answer(405, PLAIN, b"only GET and HEAD are served\n")
+        elif request.path == "/":
+            connection.answer(200, PLAIN, INDEX)
+        elif request.path == METRICS:
+            self._waiting.append((connection, request))
+            if len(self._waiting) == 1:
+                self._scraper.begin(self._scraped)
+        else:
+            connection.answer(404, PLAIN, f"there is no such page; there is {METRICS}\n".encode())
+
+    def _scraped(self, scrape: Scrape) -> None:
+        waiting, self._waiting = self._waiting, []
+        texts = {
+            is_open: render_scrape(scrape, openmetrics=is_open)
+            for is_open in {request.wants_openmetrics for _, request in waiting}
+        }
+        for connection, request in waiting:
+            kind = OPENMETRICS if request.wants_openmetrics else TEXT_FORMAT
+            connection.answer(200, kind, texts[request.wants_openmetrics])
+
+    def close(self) -> None:
+        """Ends all connections."""
+        self._loop.watch(self)
+        self._listener.close()
+        for client in list(self._clients):
+            client.close()

@@ -1,0 +1,129 @@
+"""`--otel` as its users have it: programs whose spans arrive at a collector on loopback."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.extension_folder import folder
+from tests.support.extension_scripts import PATIENT
+from tests.support.messages_server import hold_first_byte, text_reply, tool_reply
+from tests.support.otlp_receiver import OtlpReceiver
+from tests.support.replay_script import Script, ok
+from tests.support.rpc_client import end
+from tests.support.sdk_program import PRELUDE, PYTHON
+from tests.support.span_tree import Node, received
+from wire.exit_codes import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.zot_process import Zot
+
+OUTSIDE = f"00-{'c' * 32}-{'d' * 16}-01"
+ASKS = """
+@ext.tool
+def shout(text: str) -> str:
+    return text.upper()
+
+@ext.intercept_tool_call
+def judge(call: ToolCall):
+    return ask("it shouts")
+
+ext.run()
+"""
+
+
+@pytest.fixture
+def collector(zot: Zot) -> Iterator[OtlpReceiver]:
+    with OtlpReceiver() as receiver:
+        zot.env |= receiver.environment | {"OTEL_METRICS_EXPORTER": "none"}
+        yield receiver
+
+
+def without_extensions(node: Node) -> Node:
+    """Without the spans about extensions."""
+    below = [without_extensions(each) for each in node.below if not each.name.startswith("zot.")]
+    return node._replace(below=below)
+
+
+def test_a_run_goes_on_with_the_trace_of_its_caller(zot: Zot, collector: OtlpReceiver) -> None:
+    script = Script(zot.cwd).call(("bash", {"command": "true"}), results=[ok("$ true\n\n[exit 0]  Took 0.0s")])
+    flags = ("--otel", "--no-ext")
+    outcome = zot.replay(script.answer("Done."), *flags, env={"TRACEPARENT": OUTSIDE, "TRACESTATE": "a=b"})
+    outcome.check(Status.OK)
+    assert outcome.stderr == ""
+    (tree,) = received(collector.spans)
+    assert tree.names() == ["invoke_agent zot", "chat claude-sonnet-5-5", "execute_tool bash", "chat claude-sonnet-5-5"]
+    root = collector.one("invoke_agent zot")
+    assert (root.trace_id, root.parent_id, root.state) == ("c" * 32, "d" * 16, "a=b")
+    assert tree.attributes == {
+        "gen_ai.operation.name": "invoke_agent", "gen_ai.provider.name": "replay", "gen_ai.agent.name": "zot",
+        "gen_ai.agent.version": "…", "gen_ai.conversation.id": "…", "gen_ai.request.model": "claude-sonnet-5-5",
+        "gen_ai.usage.input_tokens": 20, "gen_ai.usage.output_tokens": 10, "zot.status": "ok", "zot.exit_code": 0,
+        "zot.steps": 2, "zot.cost_usd": outcome.result.cost_usd,
+    }  # fmt: skip
+    assert root.attributes["gen_ai.conversation.id"] == outcome.result.session
+
+
+def test_the_address_and_the_names_of_a_server(zot: Zot, server: Any, collector: OtlpReceiver) -> None:
+    server.add(text_reply("hello"))
+    url = server.base_url.replace("http://", "http://user:pass@")
+    outcome = zot.run("-p", "go", "--base-url", url, "--api-key", "k", "--model", "m", "--otel", "--no-ext")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    request = collector.one("chat m")
+    assert request.attributes["server.address"] == "127.0.0.1"
+    assert f"http://127.0.0.1:{request.attributes['server.port']}" == server.base_url
+    assert request.attributes["gen_ai.response.id"].startswith("msg_")
+    assert request.attributes["gen_ai.response.model"]
+    assert "pass" not in str(collector.spans)
+
+
+def test_a_run_that_is_interrupted(zot: Zot, server: Any, collector: OtlpReceiver) -> None:
+    server.add(hold_first_byte(text_reply("never")))
+    flags = ("--json", "--base-url", server.base_url, "--api-key", "k", "--model", "m", "--otel", "--no-ext")
+    with zot.start(*flags, "go") as running:
+        server.wait_for_requests(1)
+        running.process.send_signal(signal.SIGINT)
+        outcome = running.finish()
+    outcome.check(Status.INTERRUPTED)
+    (tree,) = received(collector.spans)
+    assert tree.message == "interrupted by SIGINT"
+    assert tree.attributes["error.type"] == "interrupted"
+    assert [(each.name, each.attributes["error.type"]) for each in tree.below] == [("chat m", "cancelled")]
+
+
+def test_each_prompt_of_rpc_has_a_trace_and_waits_for_a_person(
+    zot: Zot, server: Any, rpc: Any, collector: OtlpReceiver
+) -> None:
+    program = zot.folder / "asks.py"
+    program.write_text(PRELUDE + ASKS)
+    asks = folder(zot.folder, "asks", [*PYTHON, str(program)], timeouts=PATIENT)
+    server.add(tool_reply([("shout", {"text": "hi"})]), text_reply("one"), text_reply("two"))
+    with rpc("--otel", "-e", asks, "--model", "m") as running:
+        client = running.client
+        client.ask("hello", permissions=True)
+        client.send("prompt", message="first")
+        asked = client.until("permission_asked")
+        client.ask("allow", permission=asked["id"])
+        client.until("done")
+        client.prompt("second")
+        assert end(running).status == 0
+    runs = [tree for tree in received(collector.spans) if tree.name == "invoke_agent zot"]
+    assert [tree.attributes["zot.steps"] for tree in runs] == [2, 1]
+    assert len({span.trace_id for span in collector.named("invoke_agent zot")}) == 2
+    assert without_extensions(runs[1]).names() == ["invoke_agent zot", "chat m"]
+    shout = runs[0].find("execute_tool shout")
+    wait = shout.find("wait permission")
+    assert wait.attributes == {
+        "zot.wait.for": "permission", "zot.wait.event": "tool_call", "zot.extension.name": "asks",
+        "zot.wait.decision": "allowed",
+    }  # fmt: skip
+    assert "hi" not in json.dumps([span.attributes for span in collector.spans])
+
+
+def test_contents_need_telemetry(zot: Zot) -> None:
+    assert "--otel-content has no effect without --otel" in zot.run("-p", "go", "--otel-content").refusal()
