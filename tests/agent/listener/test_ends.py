@@ -6,8 +6,10 @@ import os
 import signal
 import socket
 
+import psutil
 import pytest
 
+from tests.support.extension_folder import extension
 from tests.support.lives import is_gone
 from tests.support.no_child_left import no_child_left
 from tests.support.patience import PATIENCE_S
@@ -86,13 +88,15 @@ def test_zot_stop_and_zot_ps_see_it(zot, server):
 
 
 def test_a_killed_conversation_hurts_no_other(zot, server):
-    with listening(zot, server) as at:
+    with listening(zot, server, "-e", extension(zot.folder, "echo")) as at:
         client, (conversation, shell) = begin_gated(zot, at)
+        started = {each.pid for each in psutil.Process(conversation).children(recursive=True)}
+        assert len(started) > 2, "the extension, a shell and its cat"
         other = at.connect()
         other.begin("hang")
         os.kill(conversation, signal.SIGKILL)
         client.rest()
-        wait_until(lambda: is_gone(shell))
+        wait_until(lambda: all(is_gone(pid) for pid in (shell, *started)))
         assert other.ask("get_state")["data"]["busy"]
         assert at.connect().text("hello") == "answer to hello"
         other.close()
