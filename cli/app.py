@@ -95,8 +95,8 @@ def rpc() -> None:
     """Let a program drive the agent: requests on stdin, responses and events on stdout, one JSON object per line.
 
     It takes all flags of a run, see zot --help; --timeout holds for each prompt, and no session is kept. With
-    ZOTCORE_RPC_TOKEN in its environment, the first line must be a hello with that token. With --listen it serves any
-    number of programs at a Unix socket until it is stopped, each with a conversation of its own. Requests and
+    ZOTCORE_RPC_TOKEN in its environment, the first line must be a hello with that token. With --listen it serves up
+    to 64 programs at a time at a Unix socket until it is stopped, each with a conversation of its own. Requests and
     responses: docs/rpc.md.
 
     Exit status: 0 stdin has ended, or a stop with --listen, 1 the client does not read or has no token, or the socket
