@@ -91,7 +91,7 @@ def check_flags(flags: Mapping[str, Any], kind: HostKind) -> HostPlace:
     """Where the host is to work. One of the kind `host` asks on a terminal whether the project's extensions may run.
     Raises `CommandLineError`, `KeyboardInterrupt` and `OSError`."""
     fd_limit.check_least()
-    if flags["otel"]:
+    if flags.get("otel"):
         _check_extra()
     _check_files(flags["stats"], flags["metrics"], flags["stats_interval"], openmetrics=flags["openmetrics"])
     extensions, mcp_configs = tuple(flags["ext"] or ()), tuple(flags["mcp_config"] or ())
@@ -136,7 +136,7 @@ def begin_telemetry(
 ) -> HostTelemetry | None:  # fmt: skip
     """The telemetry of a host with `--otel`, which tells by `host.tell`; None without the flag. `caller_of`: as with
     `HostTelemetry`."""
-    if not flags["otel"]:
+    if not flags.get("otel"):
         return None
     from supervisor.telemetry.host_telemetry import HostTelemetry  # other hosts do not load it
 
