@@ -73,8 +73,7 @@ class Play:
 class Turn:
     """Stands in for what `ToolCalls` talks to."""
 
-    prompt_end = ""
-    follower = None
+    prompt_end, follower = "", None
 
     def __init__(self, play: Play, args: bytes) -> None:
         self.play, self.abort = play, Abort()
