@@ -58,7 +58,7 @@ def test_a_run_cannot_stop_what_its_host_runs(shared: Stand) -> None:
     for change in (lambda: extension.halt(lambda: None), extension.apply_limits):
         try:
             change()
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             assert f"--host {shared.host.pid}" in str(error)
         else:
             raise AssertionError("it must be refused")
