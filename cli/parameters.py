@@ -29,6 +29,15 @@ HostOption = Annotated[
     ),
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The extension's name.", autocompletion=live_extensions)]
+NameOrAll = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAME]",
+        help="The extension's name. Default: all of them.",
+        autocompletion=live_extensions,
+        show_default=False,
+    ),
+]
 Cwd = Annotated[
     str | None,
     typer.Option("--cwd", help="Take this folder as the project's. Default: the current folder.", metavar="DIR"),

@@ -37,7 +37,7 @@ def stop(supervisor: Supervisor, name: str, done: Callable[[], None], *, consent
     `ConsentNeededError` for a guard and for a required extension."""
     extension = supervisor.find(name)
     extension.require_own()
-    if extension.is_halted:
+    if extension.stays_halted:
         return False
     if not consent and (reasons := tuple(_doubts(extension))):
         raise ConsentNeededError(reasons)

@@ -213,7 +213,7 @@ def start_extensions(
         own = (each for each in discovery.found if each.link is None)
         if told := report_new(options.home, own, options.config, os.environ):
             notices.say(told)
-        if options.keeper is None:  # in a batch, its own process does this
+        if options.keeper is None or not options.keeper.task:  # in a batch, its own process does this
             from supervisor.monitoring.definition_sizes import sizes_keeper
 
             supervisor.on_sample.append(sizes_keeper(options.home, supervisor.extensions))

@@ -218,4 +218,4 @@ def refuse(sock: socket.socket, reason: str) -> None:
 
 
 def _drop(_: bytes) -> None:
-    """What a program prints on the standard output of the process reaches no client."""
+    """Standard output of the process reaches no client: it is not the connection."""

@@ -112,6 +112,7 @@ class RpcListener:
             try:
                 self._clients.open(listening, self._path)
                 self._supervisor.prepare()
+                self._supervisor.provide_for(CONVERSATIONS)
                 if (trouble := self._control.start()) is not None:
                     self._say(trouble)
                 self._warm.start()

@@ -1,4 +1,4 @@
-"""What the listener tells the process of a conversation on its stdin, which no other process can read. Pure."""
+"""The order that the process of a conversation gets on its stdin, which no other process can read. Pure."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -29,15 +30,17 @@ class FileId(NamedTuple):
 
 
 def rotation(path: Path) -> list[Path]:
-    """The existing files of a log, oldest first."""
-    prefix = path.name + "."
-    try:
-        names = os.listdir(path.parent)
-    except OSError:
-        return []
-    ends = (name.removeprefix(prefix) for name in names if name.startswith(prefix))
-    older = sorted((int(end) for end in ends if end.isdecimal()), reverse=True)
-    return [path.with_name(f"{prefix}{number}") for number in older] + ([path] if path.name in names else [])
+    """The existing files of a log, oldest first. Asks for each by its name: the folder may have thousands of logs. A
+    rotation leaves out one number at a time, so two missing ones in a row are the end."""
+    found = [path] if os.path.lexists(path) else []
+    number = last = 0
+    while number < last + 2:
+        number += 1
+        older = path.with_name(f"{path.name}.{number}")
+        if os.path.lexists(older):
+            found.append(older)
+            last = number
+    return found[::-1]
 
 
 def tail(path: Path, count: int, end: int | None = None) -> list[Piece]:
@@ -99,82 +102,91 @@ def _backwards(file: Path, end: int | None) -> Iterator[Piece]:
 
 
 class Follower:
-    """Reads the bytes that are added to a log from now on, also across rotations."""
+    """Reads the bytes that are added to a log from now on, also across rotations.
 
-    def __init__(self, path: Path) -> None:
+    With `holds` it keeps the file open that it has read last: else, once that file is deleted, a new one may get its
+    inode and be taken for it. Thousands of logs can be followed only without. Without `at_end`, what the log has
+    already counts as added.
+    """
+
+    def __init__(self, path: Path, *, at_end: bool = True, holds: bool = True) -> None:
         self.lost = 0
         """How many times a rotation deleted lines before they were read."""
         self._path = path
-        self._fd = -1
-        self._open_newest(at_end=True)
+        self._own: FileId | None = None
+        """The file that was read last; None before the log exists."""
+        self._position = 0
+        self._holds = holds
+        self._held = -1
+        """A descriptor of `_own`."""
+        if at_end:
+            with ExitStack() as opened:
+                for file, fd in _open_all(path, opened).items():
+                    self._own, self._position = file, os.fstat(fd).st_size
+                if self._own is not None:
+                    self._hold(fd)
 
     @property
     def position(self) -> int:
-        """The read position in the newest file."""
-        return os.lseek(self._fd, 0, os.SEEK_CUR) if self._fd >= 0 else 0
+        """The read position in the file that was read last."""
+        return self._position
 
     def read(self) -> list[Piece]:
-        """The bytes that were added since the last call."""
-        if self._fd < 0:
-            self._open_newest(at_end=False)
-            if self._fd < 0:
+        """The bytes that were added since the last call. Raises `OSError`."""
+        try:
+            newest = self._path.stat()
+        except FileNotFoundError:  # just being rotated, or there is none
+            if self._own is None:
                 return []
-        pieces = [*self._rest()]
-        while (newer := self._newer()) is not None:
-            pieces += self._rest()  # written between the read above and the rotation
-            self._open(newer)
-            pieces += self._rest()
+        else:
+            if _id(newest) == self._own and newest.st_size == self._position:
+                return []
+        pieces: list[Piece] = []
+        with ExitStack() as opened:
+            files = _open_all(self._path, opened)
+            if self._own is not None and self._own not in files:
+                self.lost += bool(files)
+                self._own = None
+            for file, fd in files.items():
+                if self._own in (None, file):
+                    pieces += self._rest(file, fd)
+                    self._own = None  # the files after it are read from their beginning
+            if files:
+                self._own = file
+                self._hold(fd)
         return pieces
 
-    def _rest(self) -> Iterator[Piece]:
-        found = os.fstat(self._fd)
-        position = os.lseek(self._fd, 0, os.SEEK_CUR)
-        if found.st_size < position:
-            position = os.lseek(self._fd, 0, os.SEEK_SET)  # the file was truncated
-        while data := os.read(self._fd, 1 << 20):
-            yield Piece(found.st_ino, position, data)
-            position += len(data)
-
-    def _newer(self) -> Path | None:
-        """The file that follows the open file; None if the open file is the newest."""
-        own = _id(os.fstat(self._fd))
-        files = rotation(self._path)
-        ids: list[FileId | None] = []
-        for file in files:
-            try:
-                ids.append(_id(file.stat()))
-            except OSError:
-                ids.append(None)  # rotated at this moment: the next pass finds it
-        if own in ids:
-            index = ids.index(own)
-            return files[index + 1] if index + 1 < len(files) else None
-        if None in ids or not files:
-            return None
-        self.lost += 1
-        return files[0]
-
-    def _open_newest(self, *, at_end: bool) -> None:
-        try:
-            self._open(self._path)
-        except FileNotFoundError:
-            return
-        if at_end:
-            os.lseek(self._fd, 0, os.SEEK_END)
-
-    def _open(self, path: Path) -> None:
-        try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            if self._fd < 0:
-                raise
-            return
-        self.close()
-        self._fd = fd
+    def _hold(self, fd: int) -> None:
+        if self._holds:
+            self.close()
+            self._held = os.dup(fd)
 
     def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        if self._held >= 0:
+            os.close(self._held)
+            self._held = -1
+
+    def _rest(self, file: FileId, fd: int) -> Iterator[Piece]:
+        if file != self._own or os.fstat(fd).st_size < self._position:  # another file, or it was truncated
+            self._position = 0
+        os.lseek(fd, self._position, os.SEEK_SET)
+        while data := os.read(fd, 1 << 20):
+            yield Piece(file.inode, self._position, data)
+            self._position += len(data)
+
+
+def _open_all(path: Path, opened: ExitStack) -> dict[FileId, int]:
+    """The descriptors of all files of a log, the oldest file first. They are opened in the other order: a rotation
+    meanwhile shows a file twice, and hides none."""
+    found: dict[FileId, int] = {}
+    for file in reversed(rotation(path)):
+        try:
+            fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue  # deleted by a rotation
+        opened.callback(os.close, fd)
+        found.setdefault(_id(os.fstat(fd)), fd)
+    return dict(reversed(found.items()))
 
 
 def _id(found: os.stat_result) -> FileId:

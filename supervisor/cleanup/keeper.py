@@ -12,4 +12,4 @@ class Keeper(msgspec.Struct, frozen=True):
     token: str
     """The token in the environment of every child, instead of the host's own: the other host's, a dot, and more."""
     task: str = ""
-    """The task of the host, for people."""
+    """The task of a batch that the host is for; "" for any other host."""

@@ -57,6 +57,7 @@ TABLES = {
         "MiB resident",
         "import pyzot",
     ],
+    "scrapes": ["one scrape of a host"],
     "screen": ["from the start", "from a key to its echo", "all at once"],
     "sdk": ["importing", "import zotext", "Python"],
     "sessions": ["reading the session", "a run without a credential", "writing a message of"],
@@ -75,7 +76,20 @@ TABLES = {
     "throughput": ["notify frames of 128 bytes", "processor time of the host"],
     "traces": ["one trace, from its first to its last line"],
 }
-LONG = ("batch", "copilot", "culprit", "intercept", "mcp", "rpc", "screen", "sharing", "spans", "startup", "throughput")
+LONG = (
+    "batch",
+    "copilot",
+    "culprit",
+    "intercept",
+    "mcp",
+    "rpc",
+    "scrapes",
+    "screen",
+    "sharing",
+    "spans",
+    "startup",
+    "throughput",
+)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="places processes on processors")

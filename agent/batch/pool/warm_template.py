@@ -25,7 +25,7 @@ NOT_STARTED = 127
 
 
 class ForkedProgram(NamedTuple):
-    """What the template forks."""
+    """A program that a template forks."""
 
     template: Path
     """The program of the template."""

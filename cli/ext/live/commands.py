@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.os_errors import exit_with
-from cli.parameters import HostOption, Json, Name
+from cli.parameters import HostOption, Json, Name, NameOrAll
 
 
 def register(app: typer.Typer) -> None:
@@ -147,7 +147,7 @@ def ext_limit(
 
 
 def ext_logs(
-    name: Name,
+    name: NameOrAll = None,
     follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on with new lines until Ctrl-C.")] = False,
     lines: Annotated[
         int | None,
@@ -177,18 +177,21 @@ def ext_logs(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the log of an extension.
+    """Show the log of an extension, or without NAME those of all, merged by time, each line after its name.
 
-    The log has what the extension wrote to stderr, its log frames, and notes of the host. It also can be shown when no
-    host runs. Without -t, --since and --json it is shown byte for byte.
+    A log has what the extension wrote to stderr, its log frames, and notes of the host. It also can be shown when no
+    host runs. With a NAME, and without -t, --since and --json, it is shown byte for byte. Without one -f also follows
+    logs that appear later.
 
-    Exit status: 0 shown, 1 it cannot be read, 2 there is no such log, 130 interrupted.
+    Exit status: 0 shown, 1 a log cannot be read or there is none, 2 there is no such log, 130 interrupted.
 
     Examples:
         zot ext logs guard                  the last 50 lines
         zot ext logs guard -n 5 -f          the last five, and what comes
         zot ext logs guard -t --since 10m   those of ten minutes, with time, level and pid of the run
         zot ext logs guard --run 4711       those of one run
+        zot ext logs -f                     all extensions, and what comes
+        zot ext logs -t --since 10m         all, with times
     """
     from cli.ext.live.logs import run_logs
 

@@ -1,36 +1,37 @@
-"""`zot ext logs`: shows the log of an extension, also when no host runs."""
+"""`zot ext logs`: shows the log of an extension, or the logs of all, also when no host runs."""
 
 from __future__ import annotations
 
 import os
 import select
 import sys
-from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.choices import CommandLineError
 from cli.json_line import json_line
-from cli.logs.log_tail import Follower, all_since, rotation, tail
-from cli.logs.timed_lines import LineReader, TerminalText, TimesBeside, as_record, since_ms, with_time
+from cli.logs.log_tail import rotation
+from cli.logs.merged_logs import LineChoice, MergedLogs, names_of_logs
+from cli.logs.timed_lines import TerminalText, as_record, since_ms, with_time
 from supervisor.control.client import ControlError
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
 from wire.suggestions import no_such
+from wire.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cli.logs.log_tail import Piece
-    from cli.logs.timed_lines import TimedLine
-    from wire.log_times import WriteMoment
+    from cli.logs.merged_logs import LogLine, OneLog
 
 POLL_S = 0.2
 LINES_SHOWN = 50
+WIDEST_NAME = 24
+"""Maximum width of the column of names; a longer name moves its line to the right."""
 
 
 def run_logs(
-    name: str,
+    name: str | None,
     *,
     follow: bool,
     lines: int | None,
@@ -39,27 +40,56 @@ def run_logs(
     run: int | None = None,
     as_json: bool = False,
 ) -> int:
-    """Prints the log and returns the exit status. `name` is the name of the extension or of its folder. Raises
-    `ControlError`, `CommandLineError` for a name without a log or a bad `since`, and `BrokenPipeError`."""
+    """Prints the log and returns the exit status. `name` is the name of the extension or of its folder; None means all
+    logs. Raises `ControlError`, `CommandLineError` for a name without a log or a bad `since`, and `BrokenPipeError`."""
     since_when = None if since is None else since_ms(since)
+    if lines is None and since is None and run is None:
+        lines = LINES_SHOWN
     folder = zot_home() / "logs"
-    path = folder / f"ext-{name}.log"
-    if os.sep not in name and not rotation(path) and (named := _find_by_folder(name)) is not None:
-        name, path = named, folder / f"ext-{named}.log"
-    if os.sep in name or not rotation(path):
-        known = sorted(file.name.removeprefix("ext-").removesuffix(".log") for file in folder.glob("ext-*.log"))
-        if not known:
+    names = names_of_logs(folder) if name is None else [_known_name(folder, name)]
+    if not names:
+        if not follow:
             raise ControlError(f"there are no logs of extensions in {folder}")
-        raise CommandLineError(no_such("log of an extension", name, known))
-    printer = _Printer(path, name if as_json else None, timestamps=timestamps, since=since_when, run=run)
+        _complain("there are no logs yet; waits for the first")
+    printer = _Printer(names, with_names=name is None, as_json=as_json, timestamps=timestamps)
+    faults = _Faults(is_for_all=name is None)
+    logs = MergedLogs(
+        folder,
+        names,
+        LineChoice(lines, since_when, run),
+        has_times=name is None or timestamps or as_json,
+        on_fault=faults.unreadable,
+        on_lost=faults.lost,
+        find=None if name is not None else lambda: names_of_logs(folder),
+    )
     try:
-        return _show(path, printer, follow=follow, lines=lines)
+        printer.put(logs.lines(follow=follow))
+        while follow:
+            added, is_any = logs.added()
+            printer.put(added)
+            if not is_any:
+                _wait_for_a_while()
     except KeyboardInterrupt:
         return Status.INTERRUPTED.exit_code
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise ControlError(f"{path} cannot be shown: {error.strerror}") from None
+        raise ControlError(f"{folder} cannot be shown: {error.strerror}") from None
+    finally:
+        logs.close()
+    return Status.ERROR.exit_code if faults.unread else Status.OK.exit_code
+
+
+def _known_name(folder: Path, name: str) -> str:
+    """The name of the extension whose log is meant. Raises `ControlError` and `CommandLineError`."""
+    if os.sep not in name and not rotation(folder / f"ext-{name}.log") and (named := _find_by_folder(name)) is not None:
+        name = named
+    if os.sep not in name and rotation(folder / f"ext-{name}.log"):
+        return name
+    known = names_of_logs(folder)
+    if not known:
+        raise ControlError(f"there are no logs of extensions in {folder}")
+    raise CommandLineError(no_such("log of an extension", name, known))
 
 
 def _find_by_folder(name: str) -> str | None:
@@ -74,26 +104,27 @@ def _find_by_folder(name: str) -> str | None:
     return None
 
 
-def _show(path: Path, printer: _Printer, *, follow: bool, lines: int | None) -> int:
-    follower = Follower(path) if follow else None
-    try:
-        end = None if follower is None else follower.position
-        printer.begin(path, lines, end)
-        if follower is None:
-            printer.flush()
-            return 0
-        while True:
-            lost = follower.lost
-            if pieces := follower.read():
-                printer.write(pieces)
-            else:
-                printer.flush()
-                _wait_for_a_while()
-            if follower.lost > lost:
-                print("zot ext logs: some lines came too fast and are missing here", file=sys.stderr)  # noqa: T201
-    finally:
-        if follower is not None:
-            follower.close()
+class _Faults:
+    """Says what cannot be shown: of all logs the others still are."""
+
+    def __init__(self, *, is_for_all: bool) -> None:
+        self.unread = 0
+        self._is_for_all = is_for_all
+
+    def unreadable(self, log: OneLog, error: OSError) -> None:
+        text = f"{log.path} cannot be shown: {error.strerror}"
+        if not self._is_for_all:
+            raise ControlError(text) from None
+        self.unread += 1
+        _complain(text)
+
+    def lost(self, log: OneLog) -> None:
+        whose = f" of {printable(log.name)}" if self._is_for_all else ""
+        _complain(f"some lines{whose} came too fast and are missing here")
+
+
+def _complain(text: str) -> None:
+    print(f"zot ext logs: {text}", file=sys.stderr)  # noqa: T201
 
 
 def _wait_for_a_while() -> None:
@@ -105,61 +136,29 @@ def _wait_for_a_while() -> None:
 
 
 class _Printer:
-    """Writes line by line, without control characters: plain, with times, or as JSON objects with this name. With
-    `since`, in milliseconds since the epoch, only lines that are not older; with `run`, a pid, only its lines. A pipe
-    gets what a terminal gets: it often ends on one."""
+    """Writes line by line, without control characters: plain, with times, or as JSON objects. `with_names`: each line
+    has the name of its extension before it, one of `names` or a later one. A pipe gets what a terminal gets: it often
+    ends on one."""
 
-    def __init__(self, path: Path, name: str | None, *, timestamps: bool, since: int | None, run: int | None) -> None:
-        self._name = name
-        self._since = since
-        self._run = run
+    def __init__(self, names: Iterable[str], *, with_names: bool, as_json: bool, timestamps: bool) -> None:
+        self._as_json = as_json
         self._timestamps = timestamps
+        self._with_names = with_names
+        self._width = min(WIDEST_NAME, max((len(printable(name)) for name in names), default=0))
         self._shown = TerminalText()
-        self._times = TimesBeside(path)
-        self._reader = LineReader(self._times)
 
-    def begin(self, path: Path, lines: int | None, end: int | None) -> None:
-        """Writes the last lines, or with `since` or `run` by default all of these."""
-        if self._wants_all:
-            self.write(tail(path, LINES_SHOWN if lines is None else lines, end))
-            return
-        self._times.refresh()
-        since = self._since
-        pieces = all_since(path, lambda inode: 0 if since is None else self._times.of(inode).first_since(since), end)
-        found = (line for piece in pieces for line in self._wanted(self._reader.feed(piece)))
-        for line in found if lines is None else deque(found, maxlen=lines):
-            _put(self._bytes_of(line))
+    def put(self, lines: Iterable[LogLine]) -> None:
+        _put(b"".join(map(self._bytes_of, lines)))
 
-    def write(self, pieces: Iterable[Piece]) -> None:
-        if self._timestamps or self._name is not None or not self._wants_all:
-            self._times.refresh()
-        for piece in pieces:
-            _put(b"".join(map(self._bytes_of, self._wanted(self._reader.feed(piece)))))
-
-    def flush(self) -> None:
-        """Writes a line that has no end yet. To be called when no more bytes come at the moment."""
-        for line in self._wanted(self._reader.flush()):
-            _put(self._bytes_of(line))
-
-    def _wanted(self, lines: Iterable[TimedLine]) -> Iterable[TimedLine]:
-        if self._wants_all:
-            return lines
-        return (line for line in lines if line.written is not None and self._is_wanted(line.written))
-
-    @property
-    def _wants_all(self) -> bool:
-        return self._since is None and self._run is None
-
-    def _is_wanted(self, written: WriteMoment) -> bool:
-        is_recent = self._since is None or written.time_ms >= self._since
-        return is_recent and self._run in (None, written.pid)
-
-    def _bytes_of(self, line: TimedLine) -> bytes:
-        if self._name is not None:
-            return json_line({"extension": self._name, **as_record(line)})
-        if self._timestamps:
-            return with_time(line).encode() + b"\n"
-        return self._shown.text(line.text).encode()
+    def _bytes_of(self, found: LogLine) -> bytes:
+        line = found.line
+        if self._as_json:
+            return json_line({"extension": found.name, **as_record(line)})
+        if not (self._with_names or self._timestamps):
+            return self._shown.text(line.text).encode()
+        text = with_time(line) if self._timestamps else TerminalText().text(line.text).rstrip("\n")
+        name = f"{printable(found.name):<{self._width}}  " if self._with_names else ""
+        return f"{name}{text}\n".encode()
 
 
 def _put(data: bytes) -> None:

@@ -8,8 +8,8 @@ from agent.listener.order import refusal_line
 from supervisor.control.listener import SocketListener
 from supervisor.control.named_socket import listen_at
 from supervisor.loop.loop import Loop
-from tests.support.listening import SocketClient, listening
 from tests.support.lives import is_gone
+from tests.support.rpc_listener import SocketClient, listening
 from tests.support.zot_process import wait_until
 from wire.rpc.request_lines import LINE_LIMIT
 

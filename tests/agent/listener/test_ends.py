@@ -7,9 +7,9 @@ import signal
 
 import pytest
 
-from tests.support.listening import listening
 from tests.support.lives import is_gone
 from tests.support.no_child_left import no_child_left
+from tests.support.rpc_listener import listening
 from tests.support.zot_process import wait_until
 from wire.exit_codes import Status
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.listening import listening
 from tests.support.patience import PATIENCE_S
+from tests.support.rpc_listener import listening
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "rpc.md").read_text()
 SECTION = GUIDE[GUIDE.index("## On a socket") : GUIDE.index("### No HTTP")]

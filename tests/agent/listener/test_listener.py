@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.listening import listening
 from tests.support.replay_script import Script
+from tests.support.rpc_listener import listening
 from wire.exit_codes import Status
 
 

@@ -101,8 +101,8 @@ def test_the_parser_takes_each_example(example):
 
 
 def test_a_flag_shows_its_default_as_a_sentence_and_an_argument_no_braces():
-    page = render(CONTEXTS["zot ext logs"], width=80, bold=False)
-    assert "Usage: zot ext logs [OPTIONS] NAME\n" in page
+    page = render(CONTEXTS["zot ext stats"], width=80, bold=False)
+    assert "Usage: zot ext stats [OPTIONS] NAME\n" in page
     page = render(CONTEXTS["zot host"], width=80, bold=False)
     assert re.search(r"--log-level .*Default:\s+info\.", page, re.DOTALL)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.telemetry import exporter as exporter_module
-from supervisor.telemetry.exporter import PROGRAM, exporter_environment
+from supervisor.telemetry.early_start import exporter_command, exporter_environment
 from supervisor.telemetry.lines import Order, encode
 from supervisor.telemetry.telemetry import Telemetry, begin_telemetry
 from tests.support.otlp_receiver import (
@@ -311,7 +311,7 @@ def test_the_console_gets_lines_of_json_on_standard_error(capfd, place):
 
 def start(environ: dict[str, str], flush_s: float = 0.5) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
-        [sys.executable, "-P", str(PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        exporter_command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={"PATH": os.environ["PATH"], **environ},
     )  # fmt: skip
     assert process.stdin is not None

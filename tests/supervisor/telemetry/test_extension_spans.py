@@ -237,7 +237,7 @@ def test_a_wait_for_an_extension_that_slept(tmp_path):
         host.until(lambda: len(recorded.spans) == 3)
     wait, start, execute = recorded.spans
     assert [span.name for span in recorded.spans] == ["wait extension one", "start extension one", "execute_tool echo"]
-    assert wait.attributes == {"zot.extension.name": "one", "zot.wait.for": "start"}
+    assert wait.attributes == {"zot.extension.name": "one", "zot.wait.for": "start", "zot.wait.requests": 1}
     assert execute.start_ns <= wait.end_ns <= execute.end_ns
     assert start.attributes["zot.extension.is_restart"] is False
 
@@ -258,3 +258,14 @@ def test_each_worker_of_a_pool_has_a_start(host, recorded):
     host.until(lambda: len(recorded.spans) == 2)
     assert sorted(span.attributes["zot.extension.worker"] for span in recorded.spans) == [1, 2]
     assert len({span.attributes["process.pid"] for span in recorded.spans}) == 2
+
+
+def test_a_restart_by_hand_is_no_wait(host, recorded):
+    host.write("said", SAID, restart={"policy": "temporary"})
+    recorded.watch()
+    host.start()
+    call(host, die=True)
+    host.supervisor.restart("said")
+    host.until(lambda: len(recorded.named("start extension said")) == 2)
+    assert recorded.named("wait") == []
+    assert [span.attributes["zot.extension.is_restart"] for span in recorded.named("start")] == [False, False]
