@@ -208,7 +208,7 @@ class ExtensionSpans:
         """Opens the span of a call. Returns its context, and the callback that ends it."""
         span = self._recorder.begin(
             f"execute_tool {owned.tool.name}",
-            self._current(None),
+            self._current(tool_id or None),
             {
                 "gen_ai.operation.name": "execute_tool",
                 "gen_ai.tool.name": owned.tool.name,
