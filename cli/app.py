@@ -95,17 +95,20 @@ def rpc() -> None:
     """Let a program drive the agent: requests on stdin, responses and events on stdout, one JSON object per line.
 
     It takes all flags of a run, see zot --help; --timeout holds for each prompt, and no session is kept. With
-    ZOTCORE_RPC_TOKEN in its environment, the first line must be a hello with that token. Requests and responses:
-    docs/rpc.md.
+    ZOTCORE_RPC_TOKEN in its environment, the first line must be a hello with that token. With --listen it serves up
+    to 64 programs at a time at a Unix socket until it is stopped, each with a conversation of its own. Requests and
+    responses: docs/rpc.md.
 
-    Exit status: 0 stdin has ended, 1 the client does not read or has no token, 2 usage, 9 required extension missing,
-    130 by a signal, or stdout closed in mid-work.
+    Exit status: 0 stdin has ended, or a stop with --listen, 1 the client does not read or has no token, or the socket
+    is in use, 2 usage, 9 required extension missing, 130 by a signal (with --listen by a second one), or stdout closed
+    in mid-work.
 
     Examples:
         echo '{"type":"prompt","message":"hello"}' | zot rpc            one prompt
         zot rpc -C ./project --no-tools                                 flags of a run
         zot --rpc -e ./guard                                            the same as zot rpc
         echo '{"type":"ping"}' | zot rpc | jq .data                     is it alive?
+        zot rpc --listen $XDG_RUNTIME_DIR/agent.sock                    many programs, by a socket
     """
     raise AssertionError("it is read as the flag --rpc, see RootGroup")
 

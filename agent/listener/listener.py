@@ -24,6 +24,7 @@ from supervisor.home.runtime_dir import runtime_dir
 from supervisor.loop.loop import Loop, stop_signals
 from supervisor.process.child import SpawnError
 from supervisor.reload.reloader import Reloader
+from supervisor.service.notify_socket import NotifyAddress, NotifySocket
 from supervisor.supervisor import Supervisor
 from wire.dialects.base import HostInfo
 from wire.text import counted, one_line
@@ -97,6 +98,9 @@ class RpcListener:
             loop, self._supervisor, Reloader(self._supervisor), kind="run", version=version, cwd=cwd,
             runtime_dir=runtime_dir(home), on_stop=self._request_stop,
         )  # fmt: skip
+        address = NotifyAddress.take(os.environ, os.getpid())
+        self._manager = NotifySocket(loop, address.socket, self._say) if address.socket else None
+        self._ping_s = address.ping_s
         env = {**os.environ, TOKEN: self._supervisor.token}
         self._warm = WarmTemplate(loop, FORKED, env=env, cwd=os.getcwd(), say=self._say, has_template=has_template)
         self._workers = SharedWorkers(loop, self._warm.start_worker, most=CONVERSATIONS, on_line=self._pass_on)
@@ -120,6 +124,8 @@ class RpcListener:
                 self._say(f"serving {self._path}; to stop: Ctrl-C, or zot stop {os.getpid()}")
                 if advice := advice_on_length(self._path):
                     self._say(advice)
+                self._tell_manager(READY="1", STATUS=f"serves {self._path}")
+                self._ping()
                 self._loop.call_later(LOOK_S, self._look)
                 self._loop.run_until(lambda: self.phase is not ListenerPhase.SERVING)
                 self._end_conversations()
@@ -201,6 +207,7 @@ class RpcListener:
 
     def _end_conversations(self) -> None:
         """Returns when all have ended, at the latest when their time is over."""
+        self._tell_manager(STOPPING="1", STATUS=f"{counted(len(self._conversations), 'conversation')} to end")
         self._clients.close()
         self._control.wind_down()
         for conversation in list(self._conversations.values()):
@@ -225,6 +232,18 @@ class RpcListener:
             self._control.close()
             self._stderr.close()
             self._loop.close()
+
+    # --- the service manager --------------------------------------------------------------------------------
+
+    def _tell_manager(self, **values: str) -> None:
+        if self._manager is not None:
+            self._manager.send(values)
+
+    def _ping(self) -> None:
+        """Gives the signs of life that the manager asks for."""
+        if self._manager is not None and self._ping_s is not None:
+            self._manager.ping()
+            self._loop.call_later(self._ping_s, self._ping)
 
     # --- lines for the operator -----------------------------------------------------------------------------
 

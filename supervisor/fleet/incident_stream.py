@@ -7,10 +7,11 @@ its watch, and the rest from the watch; what lies between is in both, and is tol
 from __future__ import annotations
 
 import time
+from math import inf
 from typing import TYPE_CHECKING, cast
 
 from supervisor.fleet.known_hosts import KnownHosts
-from supervisor.fleet.past_incidents import TOLD, end_of, incidents_of
+from supervisor.fleet.past_incidents import TOLD, end_of, incidents_of, run_of_batch
 from supervisor.traces.trace_reader import pid_of
 from wire import control, events
 from wire.traces.incident import Incident, IncidentKind
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.fleet.known_hosts import KnownHost
-    from supervisor.fleet.past_incidents import Traces
+    from supervisor.fleet.past_incidents import BatchTail, Traces
     from supervisor.loop.loop import Loop
     from wire.stats import HostKind
 
@@ -30,6 +31,8 @@ LOOK_S = 0.5
 """Seconds between two looks for new hosts."""
 ENDED_S = 0.2
 """Seconds from the loss of a host until its end is told: meanwhile the kernel unlocks its trace."""
+WATCHED_KEPT = 10_000
+"""Maximum number of hosts of which the start of the watch is remembered, for what the traces of batches tell."""
 GOOD = frozenset({"started", "late", "restarted", "reloaded"})
 
 
@@ -83,8 +86,10 @@ class IncidentStream:
         """The ids of traces that need no further look."""
         self._unmet: set[str] = set()
         """The ids of traces of hosts that live and are not watched: yet, or since they are batches."""
-        self._batches: set[str] = set()
-        """The ids of traces of batches of which the start was told, and not the end."""
+        self._batches: dict[str, BatchTail] = {}
+        """Batches that go on, by the ids of their traces."""
+        self._watched_since: dict[int, float] = {}
+        """When the watch of each host began, in seconds since the epoch, also of hosts that have ended."""
         self._changed_at = 0
         self._complained: set[str] = set()
         self.has_ended = False
@@ -136,14 +141,15 @@ class IncidentStream:
         trace = self._traces.read(id_)
         if trace is None:
             return False
+        if is_open and trace.header.kind == "batch":
+            self._begin_batch(id_)
+            self._unmet.add(id_)
+            return True
         now = time.time()
         for incident in incidents_of(trace):
             self._pass_on(incident)
         if not is_open:
             self._pass_on(end_of(trace, now))
-        elif trace.header.kind == "batch":
-            self._batches.add(id_)
-            self._unmet.add(id_)
         if (followed := self._followed.get(trace.header.pid)) is not None and is_open:
             followed.told_until = now
         return True
@@ -151,6 +157,9 @@ class IncidentStream:
     def _pass_on(self, incident: Incident) -> None:
         if self._since is not None and incident.time < self._since:
             return
+        run = run_of_batch(incident)
+        if run is not None and incident.time >= self._watched_since.get(run, inf):
+            return  # the run has told it
         if self._past is not None:
             self._past.append(incident)
         else:
@@ -164,6 +173,8 @@ class IncidentStream:
 
     def _look(self) -> None:
         self._known.refresh()
+        for id_ in self._batches:
+            self._read_batch(id_)
         self._tell_short_ones()
         self.follow()
 
@@ -182,23 +193,26 @@ class IncidentStream:
                 self._looked.add(id_)
             elif self._traces.is_open(id_):
                 self._unmet.add(id_)
-                if id_ not in open_before:
-                    self._tell_new_batch(id_)
+                if id_ not in open_before and (trace := self._traces.read(id_)) and trace.header.kind == "batch":
+                    self._begin_batch(id_)
             else:
                 self._looked.add(id_)
                 if id_ in self._batches:
-                    self._tell_end_of_trace(id_)
+                    self._end_batch(id_)
                 else:
                     self._tell_trace(id_, is_open=False)
 
-    def _tell_new_batch(self, id_: str) -> None:
-        """Tells that a batch has started; its runs tell the rest."""
-        trace = self._traces.read(id_)
-        if trace is not None and trace.header.kind == "batch":
-            self._batches.add(id_)
-            self._pass_on(next(incidents_of(trace)))
+    def _begin_batch(self, id_: str) -> None:
+        self._batches[id_] = self._traces.tail(id_)
+        self._read_batch(id_)
 
-    def _tell_end_of_trace(self, id_: str) -> None:
+    def _read_batch(self, id_: str) -> None:
+        for incident in self._batches[id_].read():
+            self._pass_on(incident)
+
+    def _end_batch(self, id_: str) -> None:
+        self._read_batch(id_)
+        del self._batches[id_]
         if (trace := self._traces.read(id_)) is not None:
             self._pass_on(end_of(trace, time.time()))
 
@@ -219,6 +233,9 @@ class IncidentStream:
                 followed.kind, followed.cwd, followed.started = reply.kind, reply.cwd, reply.started
             case control.Ok() if reply.id == followed.watch:
                 at = time.time()
+                self._watched_since.setdefault(host.pid, at)
+                if len(self._watched_since) > WATCHED_KEPT:
+                    del self._watched_since[next(iter(self._watched_since))]
                 self._loop.call_later(0, lambda: self._catch_up(host, at))
             case control.ErrorReply():
                 self._complain(f"host {host.pid}: {reply.message}")

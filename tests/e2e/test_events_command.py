@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
 
 from tests.support.extension_folder import extension
 from tests.support.host_process import hosting
-from tests.support.patience import PATIENCE_S
+from tests.support.incidents import incidents, next_incident
 from tests.support.zot_process import wait_until
 from wire import control
-from wire.traces.incident import Incident
 
 if TYPE_CHECKING:
-    from tests.support.zot_process import Outcome, Running, Zot
+    from tests.support.zot_process import Zot
+    from wire.traces.incident import Incident
 
 ONCE = {"restart": {"backoff_s": [0.01, 0.01], "max": 2}}
 LATER = {"restart": {"backoff_s": [60, 60]}}
@@ -34,22 +32,8 @@ def echo(zot: Zot) -> Any:
     return extension(zot.folder, "echo")
 
 
-def incidents(done: Outcome) -> list[Incident]:
-    return [msgspec.json.decode(line, type=Incident) for line in done.stdout.splitlines()]
-
-
 def of(found: list[Incident], extension: str) -> list[str]:
     return [each.event for each in found if each.extension == extension]
-
-
-def next_incident(running: Running, event: str, extension: str = "") -> Incident:
-    """Reads up to the next event of this kind."""
-    deadline = time.monotonic() + PATIENCE_S
-    while line := running._read_line(deadline):
-        found = msgspec.json.decode(line, type=Incident)
-        if (found.event, found.extension) == (event, extension):
-            return found
-    raise AssertionError(f"no {event} of {extension!r}: {running.errors()}")
 
 
 def test_the_past_of_the_hosts_that_run(zot: Zot, failing: Any, echo: Any):

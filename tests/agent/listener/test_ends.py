@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 
+import psutil
 import pytest
 
+from tests.support.extension_folder import extension
 from tests.support.lives import is_gone
 from tests.support.no_child_left import no_child_left
+from tests.support.patience import PATIENCE_S
 from tests.support.rpc_listener import listening
 from tests.support.zot_process import wait_until
 from wire.exit_codes import Status
@@ -84,13 +88,15 @@ def test_zot_stop_and_zot_ps_see_it(zot, server):
 
 
 def test_a_killed_conversation_hurts_no_other(zot, server):
-    with listening(zot, server) as at:
+    with listening(zot, server, "-e", extension(zot.folder, "echo")) as at:
         client, (conversation, shell) = begin_gated(zot, at)
+        started = {each.pid for each in psutil.Process(conversation).children(recursive=True)}
+        assert len(started) > 2, "the extension, a shell and its cat"
         other = at.connect()
         other.begin("hang")
         os.kill(conversation, signal.SIGKILL)
         client.rest()
-        wait_until(lambda: is_gone(shell))
+        wait_until(lambda: all(is_gone(pid) for pid in (shell, *started)))
         assert other.ask("get_state")["data"]["busy"]
         assert at.connect().text("hello") == "answer to hello"
         other.close()
@@ -120,6 +126,22 @@ def test_a_killed_template_is_replaced(zot, server):
         assert at.connect().text("more") == "answer to more"
         assert before.text("again") == "answer to hello"
         assert at.stop().status == 0
+
+
+def test_the_service_manager_is_told_and_no_child_takes_itself_for_the_service(zot, server):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(zot.folder / "n"))
+        manager.settimeout(PATIENCE_S)
+        told = {"NOTIFY_SOCKET": str(zot.folder / "n"), "WATCHDOG_USEC": "20000"}
+        with listening(zot, server, env=told) as at:
+            first = [manager.recv(1000) for _ in range(3)]
+            assert first == [f"READY=1\nSTATUS=serves {at.path}".encode(), b"WATCHDOG=1", b"WATCHDOG=1"]
+            env = at.connect().ask("call_tool", name="bash", args={"command": "env"})
+            assert "NOTIFY_SOCKET" not in env["data"]["content"][0]["text"]
+            at.stop()
+        while (last := manager.recv(1000)) == b"WATCHDOG=1":
+            pass
+        assert last == b"STOPPING=1\nSTATUS=1 conversation to end"
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.fleet.past_incidents import Traces, end_of, incidents_of
+from supervisor.fleet.past_incidents import Traces, end_of, incidents_of, run_of_batch
 from supervisor.traces.places import TRACE, new_id, runs_folder
 from wire import stats
 
@@ -81,3 +81,24 @@ def test_only_traces_with_news_are_read_for_a_moment(tmp_path):
     assert traces.has_news(HEADER.id, 0.0)
     assert not traces.has_news(HEADER.id, 4e9)
     assert not traces.has_news("20261128-191102-1", 0.0)
+
+
+def test_the_trace_of_a_batch_is_read_as_its_runs_add_to_it(tmp_path):
+    header = stats.Trace(**{**_members(HEADER), "kind": "batch"})
+    path = write(tmp_path, header=header)
+    tail = Traces(tmp_path, print).tail(HEADER.id)
+    assert [each.event for each in tail.read()] == ["host_started"]
+    fallen = mark(1002.0, "exited", name="crashed", detail="crashed: exit 3 (task a (b), process 77)")
+    line = stats.encode(fallen)
+    with path.open("ab") as file:
+        file.write(line[:20])
+        file.flush()
+        assert list(tail.read()) == []
+        file.write(line[20:] + b"nonsense\n" + stats.encode(mark(1003.0, "limit")))
+    found = list(tail.read())
+    assert [(each.event, each.host, run_of_batch(each)) for each in found] == [
+        ("exited", "batch", 77),
+        ("limit", "batch", None),
+    ]
+    path.unlink()
+    assert list(tail.read()) == []
