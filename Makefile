@@ -124,6 +124,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.screen
 	$(BIN)/python -m benchmarks.culprit
 	$(BIN)/python -m benchmarks.traces
+	$(BIN)/python -m benchmarks.spans
+	$(BIN)/python -m benchmarks.scrapes
 
 $(VENV)/.python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; none was found on PATH (or set PYTHON=…)"; exit 1; }

@@ -69,8 +69,8 @@ def prepare(
     if trial is not None:
         # Many trials are no history, and the extensions of a host cannot be left out.
         wait = trial.extension_wait(request.extension_wait)
-        apart = {"keep_session": False, "trace": False, "otel": False, "host": None, "extension_wait": wait}
-        request = msgspec.structs.replace(request, **apart)
+        apart = {"keep_session": False, "trace": False, "otel": False, "otel_content": False, "host": None}
+        request = msgspec.structs.replace(request, extension_wait=wait, **apart)
     cwd, home = checked_folder(request), request.home or zot_home()
     check(request, cwd, home)
     config = _config(home)

@@ -82,10 +82,17 @@ class Headless:
         )
         self._sent = SentRuns(self._host, self._abort)
 
-    def run(self, prompt: str, *, literal: bool = False, images: tuple[Image, ...] = ()) -> events.Result:
+    def run(
+        self,
+        prompt: str,
+        *,
+        literal: bool = False,
+        images: tuple[Image, ...] = (),
+        on_result: Callable[[events.Result], None] | None = None,
+    ) -> events.Result:
         """Runs the prompt with these images and returns its result. By then every record is written, and every process
         that the run has started has ended. A prompt like `/name args` runs a command of an extension, unless `literal`
-        is set."""
+        is set. `on_result` gets the result before the rest of the spans is exported, which may take two seconds."""
         command = None if literal else parse(prompt)
         host, engine = self._host, self._host.engine
         # A signal after the last record must not make the exit status another than the one in the result.
@@ -114,6 +121,9 @@ class Headless:
             if not host.event_writer.finish() and self._abort.status is not None:
                 result = self._cut_short(ran, self._abort.status, self._abort.reason)
             host.finish_stats(result)
+            if on_result is not None:
+                on_result(result)
+            host.export_rest()
         host.close()
         if self._stdout is not None:
             self._stdout.close()

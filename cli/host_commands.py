@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,9 @@ from cli.parameters import Json
 from cli.run.flags import with_flags
 from cli.service.host_group import HostGroup
 from wire.flags.host import DETACH, HOST
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Pid = Annotated[
     int | None,
@@ -57,11 +60,16 @@ def host(ctx: typer.Context, **_flags: Any) -> None:
     if ctx.invoked_subcommand is not None:
         return
     from cli.hosts.host import run_host
-    from cli.service.detach import detach
 
     flags = dict(ctx.params)
     goes_to_background = flags.pop("detach")
-    exit_with("host", lambda: run_host(flags, detach if goes_to_background else None))
+    exit_with("host", lambda: run_host(flags, _detach if goes_to_background else None))
+
+
+def _detach(home: Path) -> int | None:
+    from cli.service.detach import detach  # most hosts do not load it
+
+    return detach(home)
 
 
 def ps(

@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT))
 import typer  # noqa: E402
 
 from cli.app import app  # noqa: E402
+from supervisor.monitoring import metric_families as metrics  # noqa: E402
 from supervisor.torture.faults.table import FAMILIES  # noqa: E402
 from wire.exit_codes import EXIT_CODES  # noqa: E402
 from wire.flags import python_files  # noqa: E402
@@ -61,6 +62,8 @@ def _pages() -> dict[str, str]:
         "events.md": _structs("wire/events/records.py", "The event stream", base="Record", parts=EVENT_PARTS),
         "protocol.md": _structs("wire/frames/parts.py", "Frames of the extension protocol", base="Frame", parts=FRAMES),
         "stats.md": _structs("wire/stats.py", "Stats lines", base=None),
+        "metrics.md": _metrics(),
+        "incident.md": _structs("wire/traces/incident.py", "Lines of zot events --json", base=None),
         "alert.md": _structs("wire/traces/alert.py", "Alerts: the events that on_event tells of", base=None),
         "black-box.md": _structs("wire/traces/black_box.py", "Black boxes", base=None),
         "control.md": _structs(
@@ -173,6 +176,25 @@ def _exit_codes() -> str:
         f"{GENERATED}# Exit status\n\nExcept for 2, the same status and code are in the `result` record of `--json`.\n"
         "A signal in the first tenths of a second, before the run has begun, gives 130 and no records.\n\n"
         f"| code | status | meaning |\n|---|---|---|\n{rows}"
+    )
+
+
+def _metrics() -> str:
+    """The table of all metrics, those of a scrape of several hosts last."""
+    of_host = [(each.family, "pid, kind") for each in metrics.HOST]
+    of_extension = [(each.family, "extension, pid") for each in metrics.EXTENSION]
+    of_each = [(each.family, f"extension, pid, {each.label}") for each in metrics.OF_EACH]
+    of_scrape = [
+        (metrics.HOST_UP, "pid, kind"), (metrics.HOST_INFO, "pid, kind, version, cwd, task"), (metrics.SCRAPE, ""),
+    ]  # fmt: skip
+    ends = {"counter": "_total"}
+    rows = "".join(
+        f"| `{family.name}{ends.get(family.kind, '')}` | {family.kind} | {labels} | {_cell(family.help)} |\n"
+        for family, labels in [*of_extension, *of_each, (metrics.LATENCY, "extension, pid"), *of_host, *of_scrape]
+    )
+    return (
+        f"{GENERATED}# Metrics\n\nOf `zot metrics` and, but for the last three, of `--metrics FILE`. `pid` is that of"
+        f" the host.\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n{rows}"
     )
 
 

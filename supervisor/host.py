@@ -164,8 +164,9 @@ class Host:
             on_show=self._on_show,
         )
         self._service = ServiceLink(
-            self.loop, self.supervisor.extensions, lambda line: self._tell_once("service", line, "warning")
-        )
+            self.loop, self.supervisor.extensions, partial(self._tell_once, "service", level="warning"),
+            {} if kind == "batch" else os.environ,
+        )  # fmt: skip
         self.supervisor.on_change.append(lambda _extension: self._service.changed())
         if kind == "host":
             self.supervisor.expect_person()

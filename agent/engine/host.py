@@ -88,7 +88,12 @@ class EngineHost:
         if self._telemetry is not None:
             self._telemetry.follow(self.engine)
             self.event_writer.readers.append(self._telemetry.spans.seen)
-        self._timeline = self._make_timeline(options, version)
+        try:
+            self._timeline = self._make_timeline(options, version)
+        except BaseException:
+            if self._telemetry is not None:
+                self._telemetry.close(at_once=True)
+            raise
         self._trace = open_trace(options, self.engine, version, lambda text: self.notices.say(f"zot: {text}"))
         if self._trace is not None:
             self.event_writer.on_begun = self._trace.begun
@@ -214,14 +219,16 @@ class EngineHost:
         self._end_alerts()
 
     def finish_stats(self, result: events.Result) -> None:
-        """Writes how the run ended to the stats file and the metrics, to its trace, and to its spans, and exports the
-        rest of these."""
+        """Writes how the run ended to the stats file and the metrics, to its trace, and to its spans."""
         if self._timeline is not None:
             self._timeline.close(result)
         if self._trace is not None:
             self._trace.close(last_line(result, self.engine.provider_name, self.engine.model))
+        self.end_work(result)
+
+    def export_rest(self) -> None:
+        """Exports the spans and figures that are left, if the run has any, within two seconds."""
         if self._telemetry is not None:
-            self._telemetry.end(result)
             self._telemetry.close(at_once=self._abort.at_once)
 
     def close(self) -> None:

@@ -85,6 +85,7 @@ class RunTelemetry:
 
     def stopped(self) -> None:
         """The engine has stopped."""
+        self.spans.close()
         if self._extensions is not None:
             self._extensions.close()
 

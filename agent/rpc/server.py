@@ -149,6 +149,7 @@ class RpcServer:
             if not host.event_writer.finish() and status is Status.OK and not self._ending.requested:
                 status = Status.ERROR
             host.finish_stats(self._whole_result(status))
+            host.export_rest()
         host.close()
         self._client.close()
         self._loop.close()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.telemetry import contents, genai
+from supervisor.telemetry import error_types
 from wire import events
 from wire.exit_codes import EXIT_CODES, OWN_REASONS, Status
 
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from supervisor.calls.guarded_call import GuardedCall
     from supervisor.telemetry.span_recorder import OpenSpan, SpanRecorder
     from wire.frames.trace_context import TraceContext
+
+
+CLIENT = "client:"
+"""How the ids of calls of a client of rpc begin: they are no part of a prompt."""
 
 
 class RunSpans:
@@ -81,13 +86,9 @@ class RunSpans:
         )
 
     def end(self, result: events.Result) -> None:
-        """The agent has ended its work, with this result. Open calls and waits end with it."""
+        """The agent has ended its work, with this result."""
         if (agent := self._agent) is None:
             return
-        for span in (*self._calls.values(), *self._questions.values()):
-            span.end(genai.CANCELLED)
-        self._calls.clear()
-        self._questions.clear()
         self._agent = None
         status = Status(result.status)
         agent.set({genai.STATUS: result.status, genai.EXIT_CODE: result.exit_code, genai.STEPS: result.steps})
@@ -96,6 +97,13 @@ class RunSpans:
             agent.end()
         else:
             agent.end(status.value, result.reason if status in OWN_REASONS else EXIT_CODES[status][1])
+
+    def close(self) -> None:
+        """Ends what is still open but the agent: the engine has stopped."""
+        for span in (*self._calls.values(), *self._questions.values()):
+            span.end(error_types.CANCELLED)
+        self._calls.clear()
+        self._questions.clear()
 
     def seen(self, record: events.Record) -> None:
         """Takes each record of the run."""
@@ -121,17 +129,18 @@ class RunSpans:
 
     def begins(self, call: GuardedCall, extension: str) -> None:
         """A call begins, before guards judge it."""
-        around = self._calls.get(call.call_id.rpartition("/")[0])
+        is_of_client = call.call_id.startswith(CLIENT)
+        around = self.context_of(call.call_id.rpartition("/")[0])
         span = self._calls[call.call_id] = self.recorder.begin(
             f"execute_tool {call.tool}",
-            self.context if around is None else around.context,
+            around or (self._parent if is_of_client else self.context),
             {
                 genai.OPERATION: "execute_tool",
                 genai.TOOL_NAME: call.tool,
                 genai.TOOL_CALL: call.call_id,
                 genai.TOOL_TYPE: "extension" if extension else "function",
                 genai.EXTENSION: extension or None,
-                genai.ORIGIN: call.caller or ("client" if call.call_id.startswith("client:") else None),
+                genai.ORIGIN: call.caller or ("client" if is_of_client else None),
             },
         )
         if self.with_content:
@@ -162,4 +171,4 @@ def _error_type(call: GuardedCall, *, is_error: bool) -> str:
         return genai.OUTCOMES[outcome]
     if not is_error:
         return ""
-    return genai.TOOL_ERROR if call.failed is None else genai.ERRORS[call.failed]
+    return error_types.TOOL_ERROR if call.failed is None else error_types.ERRORS[call.failed]

@@ -106,9 +106,13 @@ def _connect_to(pid: int) -> ControlClient:
     raise ControlError(f"there is no host {pid}; there are {host_list(found)}")
 
 
-def survey(within_s: float = SURVEY_S) -> list[SurveyedHost]:
-    """All hosts with their answers. All are asked at the same time, and waited for `within_s` seconds at most."""
+def survey(within_s: float = SURVEY_S, only: int | None = None) -> list[SurveyedHost]:
+    """All hosts with their answers, or only the host of this pid. All are asked at the same time, and waited for
+    `within_s` seconds at most."""
     found = hosts(runtime_dirs(), within_s)
+    if only is not None:
+        close(client for endpoint, client in found if endpoint.pid != only and isinstance(client, ControlClient))
+        found = [each for each in found if each[0].pid == only]
     clients = [client for _, client in found if isinstance(client, ControlClient)]
     infos = ask_all(clients, control.Info, control.HostInfoReply, within_s)
     surveyed = []

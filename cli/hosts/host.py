@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from supervisor.telemetry.host_telemetry import HostTelemetry
+    from wire.frames.trace_context import TraceContext
     from wire.stats import HostKind
 
 FLUSH_S = 0.5
@@ -90,7 +91,7 @@ def check_flags(flags: Mapping[str, Any], kind: HostKind) -> HostPlace:
     """Where the host is to work. One of the kind `host` asks on a terminal whether the project's extensions may run.
     Raises `CommandLineError`, `KeyboardInterrupt` and `OSError`."""
     fd_limit.check_least()
-    if flags["otel"]:
+    if flags.get("otel"):
         _check_extra()
     _check_files(flags["stats"], flags["metrics"], flags["stats_interval"], openmetrics=flags["openmetrics"])
     extensions, mcp_configs = tuple(flags["ext"] or ()), tuple(flags["mcp_config"] or ())
@@ -129,16 +130,20 @@ def make_host(flags: Mapping[str, Any], place: HostPlace, kind: HostKind = "host
         raise CommandLineError(str(error)) from None
 
 
-def begin_telemetry(host: Host, flags: Mapping[str, Any], kind: HostKind = "host") -> HostTelemetry | None:
-    """The telemetry of a host with `--otel`, which tells by `host.tell`; None without the flag."""
-    if not flags["otel"]:
+def begin_telemetry(
+    host: Host, flags: Mapping[str, Any], kind: HostKind = "host",
+    caller_of: Callable[[str | None], TraceContext | None] = lambda _call: None,
+) -> HostTelemetry | None:  # fmt: skip
+    """The telemetry of a host with `--otel`, which tells by `host.tell`; None without the flag. `caller_of`: as with
+    `HostTelemetry`."""
+    if not flags.get("otel"):
         return None
     from supervisor.telemetry.host_telemetry import HostTelemetry  # other hosts do not load it
 
     def say(line: str) -> None:
         host.tell(HostEvent("otel", line.removeprefix("otel: "), "warning"))
 
-    return HostTelemetry(host.supervisor, kind, VERSION, host.cwd, say)
+    return HostTelemetry(host.supervisor, kind, VERSION, host.cwd, say, caller_of)
 
 
 def _check_extra() -> None:

@@ -102,8 +102,8 @@ def serve_own(flags: Mapping[str, Any]) -> int:
         host.request_stop(reason)
 
     host.tell = tell
-    telemetry = begin_telemetry(host, flags, "mcp")
     server = stdio.serve(source, ended)
+    telemetry = begin_telemetry(host, flags, "mcp", server.context_of)
     host.on_stopping = lambda: server.end(f"the server is stopping: {host.missing or host.stopped_by}")
     host.loop.call_later(0, source.start)
     try:

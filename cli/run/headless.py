@@ -77,9 +77,20 @@ def run(
     except StatsFileError as error:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
         return Status.USAGE.exit_code
-    result = headless.run(prompt.text, literal=literal or prompt.is_literal, images=prepared.images)
-    is_kept = prepared.options.keep_session
-    return deliver(result, output, has_answer=headless.has_answer, seen=seen, is_kept=is_kept)
+    delivered: list[int] = []
+
+    def take(result: events.Result) -> None:
+        is_kept = prepared.options.keep_session
+        delivered.append(deliver(result, output, has_answer=headless.has_answer, seen=seen, is_kept=is_kept))
+
+    is_exported = prepared.options.otel  # nobody waits for a collector to see the answer
+    result = headless.run(
+        prompt.text, literal=literal or prompt.is_literal, images=prepared.images,
+        on_result=take if is_exported else None,
+    )  # fmt: skip
+    if not is_exported:
+        take(result)
+    return delivered[0]
 
 
 def _check_files(output: RunOutput, request: RunRequest) -> None:

@@ -68,21 +68,26 @@ def carry_out(plain: PlainRun | ScreenRun) -> None:
     try:
         if isinstance(plain, ScreenRun):
             leave(screen.open_screen(plain.parameters, plain.words))
-        if plain.output.form is OutputForm.RPC:
-            from cli.run.rpc import serve
+        if not plain.request.otel or plain.listen:
+            leave(_run(plain))
+        from supervisor.telemetry.early_start import exporter_beside  # other runs do not load it
 
-            status = serve(
-                plain.request, plain.words, drain_s=plain.drain_s, no_stdin=plain.no_stdin, listen=plain.listen
-            )
-        else:
-            from cli.run.headless import run
-
-            status = run(
-                plain.request, plain.words, literal=plain.literal, output=plain.output, no_stdin=plain.no_stdin
-            )
+        with exporter_beside(os.environ):
+            status = _run(plain)
         leave(status)
     except OSError as error:
         exit_after(error)
+
+
+def _run(plain: PlainRun) -> int:
+    """Returns the exit status."""
+    if plain.output.form is OutputForm.RPC:
+        from cli.run.rpc import serve
+
+        return serve(plain.request, plain.words, drain_s=plain.drain_s, no_stdin=plain.no_stdin, listen=plain.listen)
+    from cli.run.headless import run
+
+    return run(plain.request, plain.words, literal=plain.literal, output=plain.output, no_stdin=plain.no_stdin)
 
 
 def _is_valid(parameters: dict[str, Any]) -> bool:

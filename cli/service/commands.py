@@ -41,9 +41,9 @@ def install(
     Exit status: 0 written, or there already; 1 another unit is there or it cannot be written, 2 usage.
 
     Examples:
-        zot host install --user                   the installed extensions, for your own manager
-        zot host install --user -e ./guard        also guard
-        sudo zot host install --cwd /srv/project  for the system's manager, as the user who calls sudo
+        zot host install --user               the installed extensions, for your own manager
+        zot host install --user -e ./guard    also guard
+        zot host install --cwd /srv/project   for the system's manager; with sudo, it runs as you
     """
     from cli.service.install import run_install
 
@@ -57,7 +57,7 @@ def uninstall(user: User = False) -> None:
 
     Examples:
         zot host uninstall --user     that of your own manager
-        sudo zot host uninstall       that of the system's manager
+        zot host uninstall            that of the system's manager, with sudo
     """
     from cli.service.install import run_uninstall
 
@@ -78,8 +78,8 @@ def health(
 ) -> None:
     """Tell whether the host answers and its extensions run: a line for the host, and one for each extension.
 
-    A host fails if it does not answer within 2 s. An extension fails if it is not restarted any more, ends again and
-    again, was ended for its limits, or could not be started at all.
+    A host fails if it does not answer within 2 s. An extension fails if it is given up, ends again and again, was ended
+    for its limits, or could not be started at all.
 
     Exit status: 0 all is well, 1 something fails or no host runs, 2 usage.
 

@@ -47,8 +47,8 @@ class Verdict(NamedTuple):
 def run_health(pid: int | None, *, as_json: bool) -> int:
     """Prints the verdicts on the host `pid`, or on every zot host; returns the exit status, 1 if one fails. Raises
     `ControlError` if there is no such host."""
-    found = survey(WITHIN_S)
-    asked = [host for host in found if host.pid == pid or (pid is None and _is_zot_host(host))]
+    found = survey(WITHIN_S, only=pid)
+    asked = [host for host in found if pid is not None or _is_zot_host(host)]
     close(host.client for host in found if host not in asked)
     if not asked:
         raise ControlError(NONE_RUNS if pid is None else f"there is no host {pid}; see zot ps")

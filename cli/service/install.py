@@ -43,7 +43,10 @@ class Target(NamedTuple):
 
 
 def target(*, is_of_user: bool) -> Target:
-    """Where this machine wants the file. Raises `UnableError` if there is no manager that we know."""
+    """Where this machine wants the file. Raises `UnableError` if there is no manager that we know, or the manager of
+    root is not meant."""
+    if is_of_user:
+        _refuse_sudo_for_user()
     if sys.platform == "darwin":
         if not is_of_user:
             raise UnableError("on macOS only with --user: a host runs in your session (launchd, not tried)")
@@ -61,6 +64,12 @@ def target(*, is_of_user: bool) -> Target:
         f"systemctl{flag} daemon-reload && systemctl{flag} enable --now zot-host",
         f"systemctl{flag} stop zot-host; systemctl{flag} daemon-reload",
     )  # fmt: skip
+
+
+def _refuse_sudo_for_user() -> None:
+    """Raises `UnableError` under sudo: the manager would be that of root."""
+    if os.geteuid() == 0 and (name := os.environ.get("SUDO_USER", "root")) != "root":
+        raise UnableError(f"--user under sudo is about the services of root; call it as {name}, without sudo")
 
 
 def _user_units() -> Path:

@@ -153,7 +153,12 @@ class Extension:
 
     @property
     def is_halted(self) -> bool:
-        """A user has stopped it."""
+        """A user has stopped it, and no worker has been started since."""
+        return any(worker.state is WorkerState.STOPPED for worker in self.workers)
+
+    @property
+    def stays_halted(self) -> bool:
+        """A user has stopped it, and has not asked for its start since."""
         return self.handover.stopped_by is StoppedBy.COMMAND
 
     @property

@@ -33,9 +33,15 @@ class Page(Protocol):
 
 
 class _Connection(ControlConnection):
-    """Calls `on_flushed` when no output waits any longer."""
+    """Calls `on_flushed` when no output waits any longer, and `on_endless` while a line comes that is too long."""
 
     on_flushed: Callable[[], None]
+    on_endless: Callable[[], None]
+
+    def on_readable(self, budget: int) -> None:
+        super().on_readable(budget)
+        if self.is_open and self._splitter.is_dropping:
+            self.on_endless()
 
     def on_writable(self) -> None:
         super().on_writable()
@@ -61,6 +67,7 @@ class HttpConnection:
             line_limit=LINE_LIMIT, stuck_s=STUCK_S,
         )  # fmt: skip
         self._connection.on_flushed = self._flushed
+        self._connection.on_endless = lambda: None if self.is_busy or self._is_closing else self._refuse(too_large())
         self._timer: Timer = loop.call_later(HEAD_S, self.close)
 
     @property

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop, Timer
     from supervisor.mcp_server.source import ExtensionSource
     from wire import frames
+    from wire.frames.trace_context import TraceContext
     from wire.framing import Line
     from wire.mcp_server.offer import Action
     from wire.mcp_server.requests import Key
@@ -95,6 +96,8 @@ class McpServer:
         self._commands: dict[Key, int] = {}
         """The commands that run, each with its number: a client may use the id of a cancelled one again."""
         self._calls = 0
+        self._contexts: dict[str, TraceContext] = {}
+        """The client's spans of calls that are under way, by the ids of the calls."""
         self._told_at = loop.clock() - LOSS_S
         self._lost_at: float | None = None
         """When something that the client knows was first missing; None while nothing is."""
@@ -170,10 +173,13 @@ class McpServer:
             self._carry_out(self._session.failed(key, INVALID_PARAMS, fault))
             return
         self._calls += 1
+        call_id = f"mcp-{os.getpid()}-{self._calls}"
+        if action.context is not None:
+            self._contexts[call_id] = action.context
         call = CallDriver(
             self._source,
-            GuardedCall(f"mcp-{os.getpid()}-{self._calls}", action.name, action.args, names_guard=True),
-            lambda result: self._called(key, result),
+            GuardedCall(call_id, action.name, action.args, names_guard=True),
+            lambda result: self._called(key, call_id, result),
             lambda text: self._carry_out(self._session.progressed(key, text)),
         )
         self._under_way[key] = call
@@ -193,8 +199,13 @@ class McpServer:
 
     # --- from the extensions ------------------------------------------------------------------------------------
 
-    def _called(self, key: Key, result: frames.ToolResult) -> None:
+    def context_of(self, call_id: str | None) -> TraceContext | None:
+        """The client's span of a call that is under way; None if the client has named none."""
+        return None if call_id is None else self._contexts.get(call_id)
+
+    def _called(self, key: Key, call_id: str, result: frames.ToolResult) -> None:
         self._under_way.pop(key, None)
+        self._contexts.pop(call_id, None)
         self._carry_out(self._session.called(key, result))
 
     def _logged(self, level: str, extension: str, text: str) -> None:

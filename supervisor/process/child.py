@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from supervisor.loop.loop import Loop
+    from supervisor.process.started_process import StartedProcess
 
 OUTBOX_LIMIT = 4 * 1024 * 1024
 """Maximum of bytes that wait for a child that does not read. Beyond it every further send fails at once."""
@@ -90,7 +91,9 @@ class Child:
         pass_fds: Sequence[int] = (),
         stderr: int = subprocess.STDOUT,
         own_session: bool = True,
+        started: StartedProcess | None = None,
     ) -> None:
+        """`started` is taken over instead of a start."""
         self._loop = loop
         self._linger = linger
         self._has_own_session = own_session
@@ -99,19 +102,22 @@ class Child:
         opened: list[int] = []
         try:
             # The pipes come first: if no descriptors are left, the start fails before the process exists.
-            child_in, to_child = _pipe(opened) if stdin else (subprocess.DEVNULL, -1)
-            from_child, child_out = _pipe(opened)
-            errors, child_err = _pipe(opened) if on_stderr else (-1, stderr)
-            self._process = _start(argv, cwd, env, child_in, child_out, child_err, pass_fds, own_session)
+            if started is None:
+                child_in, to_child = _pipe(opened) if stdin else (subprocess.DEVNULL, -1)
+                from_child, child_out = _pipe(opened)
+                errors, child_err = _pipe(opened) if on_stderr else (-1, stderr)
+                self._process = _start(argv, cwd, env, child_in, child_out, child_err, pass_fds, own_session)
+                for fd in (child_in, child_out, child_err):
+                    if fd in opened:
+                        os.close(fd)
+            else:
+                self._process, to_child, from_child, errors = started
         except (OSError, ValueError) as error:
             for fd in opened:
                 os.close(fd)
             failed = SpawnError(spawn_reason(argv[0], cwd, error))
             failed.may_pass = isinstance(error, OSError) and error.errno in PASSING
             raise failed from error
-        for fd in (child_in, child_out, child_err):
-            if fd in opened:
-                os.close(fd)
         own = read_process(os.getpid())
         self._host_rss = own.rss + RSS_SLACK if own else 0
         self.pid = self._process.pid

@@ -305,7 +305,9 @@ def _waiting(plans: Plans, outcomes: Sequence[ReloadOutcome]) -> frozenset[Reloa
 
 def _known(extension: Extension) -> KnownExtension:
     is_idle = not extension.is_reloading
-    return KnownExtension(extension.found, extension.handover.is_stopped and is_idle, extension.is_halted and is_idle)
+    return KnownExtension(
+        extension.found, extension.handover.is_stopped and is_idle, extension.stays_halted and is_idle
+    )
 
 
 def _read(found: FoundExtension) -> Manifest | FoundExtension | ManifestError:

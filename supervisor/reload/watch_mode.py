@@ -65,7 +65,7 @@ def watch(
         if name.endswith(OF_SOURCE):
             sources.changed(name.removesuffix(OF_SOURCE))
             return
-        is_off = supervisor.closed or supervisor.find(name).is_halted  # `zot ext start` reads what has changed
+        is_off = supervisor.closed or supervisor.find(name).stays_halted  # a start runs the files as they are then
         named = [] if is_off else _of_program(supervisor.find(name), files)
         more = f" and {len(named) - FILES_NAMED} more" if len(named) > FILES_NAMED else ""
         if named:
@@ -74,7 +74,7 @@ def watch(
 
     def on_folders() -> None:
         if not supervisor.closed:
-            changed = [each.name for each in supervisor.extensions if not each.is_halted and _has_new_entry(each)]
+            changed = [each.name for each in supervisor.extensions if not each.stays_halted and _has_new_entry(each)]
             reloader.catch_up(found_again)
             for name in changed:
                 reloader.begin(name, ended)

@@ -41,7 +41,9 @@ def status_line(states: Sequence[tuple[str, WorkerState]]) -> str:
         return "no extensions"
     usable = sum(state in USABLE for _, state in states)
     down = [f"{name} ({state.value})" for name, state in states if state in FALLEN]
+    stopped = [name for name, state in states if state is WorkerState.STOPPED]
     text = f"{usable} of {counted(len(states), 'extension')} ready" + (f"; down: {', '.join(down)}" if down else "")
+    text += f"; stopped by a user: {', '.join(stopped)}" if stopped else ""
     return one_line(text, STATUS_LENGTH)
 
 
@@ -54,7 +56,7 @@ class ServiceLink:
         loop: Loop,
         extensions: Sequence[Extension],
         say: Callable[[str], None],
-        environ: MutableMapping[str, str] = os.environ,
+        environ: MutableMapping[str, str],
         pid: int | None = None,
     ) -> None:
         address = NotifyAddress.take(environ, pid or os.getpid())

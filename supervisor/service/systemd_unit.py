@@ -35,6 +35,7 @@ ExecReload=/bin/kill -HUP $MAINPID
 WatchdogSec=30
 TimeoutStartSec=120
 TimeoutStopSec=30
+SyslogIdentifier=zot-host
 Restart=on-failure
 RestartSec=2
 RestartPreventExitStatus=2

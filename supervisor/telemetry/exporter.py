@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import signal
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import DecodeError
 
-from supervisor.cleanup.reaper import KEPT_VARIABLES
 from supervisor.loop.rate_limit import TokenBucket
 from supervisor.process.child import Child, ExitStatus, SpawnError
 from supervisor.process.exit_cause import StderrTail
+from supervisor.telemetry.early_start import exporter_command, exporter_environment, take_early
 from supervisor.telemetry.lines import Failed, Order, Sent, decode_answer, encode
 from wire.framing import LineSplitter, Oversize
 from wire.text import counted, one_line
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 
     from supervisor.loop.loop import Loop
 
-PROGRAM = Path(__file__).with_name("exporter_main.py")
 FLUSH_S = 2.0
 """Maximum of seconds from the request to end until the process has ended, or is killed."""
 OWN_S = 1.7
@@ -37,20 +34,6 @@ CAUSES = 10
 """Maximum number of causes that a host tells while it runs."""
 STARTS, AGAIN_S = 2, 60.0
 """Maximum number of starts at once, and seconds until there may be another one."""
-NAMES = ("HOME", "PYTHONPATH", "PYTHONUSERBASE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", *KEPT_VARIABLES)
-"""Variables of the process beside `PREFIXES` and `PROXIES`: where Python and its packages are, and certificates. No
-other one: not the key of a provider."""
-PREFIXES = ("OTEL_", "SSL_")
-PROXIES = "_proxy"
-
-
-def exporter_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of the process. Pure."""
-    return {
-        name: value
-        for name, value in environ.items()
-        if name in NAMES or name.startswith(PREFIXES) or name.lower().endswith(PROXIES)
-    }
 
 
 class Exporter:
@@ -95,8 +78,8 @@ class Exporter:
         on_stderr = None if self._shows_console else self._last_words.write
         try:
             self.child = Child(
-                self._loop, [sys.executable, "-P", str(PROGRAM)], cwd="/", env=self._env, outbox_limit=OUTBOX_LIMIT,
-                on_stdout=self._on_stdout, on_stderr=on_stderr, stderr=2, on_exit=self._on_exit,
+                self._loop, exporter_command(), cwd="/", env=self._env, outbox_limit=OUTBOX_LIMIT,
+                on_stdout=self._on_stdout, on_stderr=on_stderr, stderr=2, on_exit=self._on_exit, started=take_early(),
             )  # fmt: skip
         except SpawnError as error:
             self._failed(Failed("traces", "", str(error)))

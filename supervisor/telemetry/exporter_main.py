@@ -198,7 +198,8 @@ class Traces:
                 self._processor.on_end(made)
             else:
                 where = self.session.where
-                self._host.tell(Failed("traces", where, f"too slow: more than {self._waiting.limit} spans wait"))
+                limits = f"{self._waiting.limit} spans or {WAITING_LIMIT >> 20} MiB"
+                self._host.tell(Failed("traces", where, f"too slow: more than {limits} wait"))
 
     def _exported(self, spans: Sequence[ExportedSpan], result: object) -> None:
         self._waiting.done(spans)

@@ -15,6 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor.extension.lifecycle import WorkerState
+from supervisor.loop.future import Failure
+from supervisor.telemetry.error_types import BAD_ANSWER, ERRORS, TOOL_ERROR
 from wire.dialects.verdict import VerdictKind
 from wire.text import one_line, valid_text
 
@@ -39,6 +41,7 @@ OUTCOMES = {VerdictKind.DENY: "deny", VerdictKind.ASK: "ask", VerdictKind.NO_VER
 """The outcomes of verdicts other than `allow` and `rewrite`."""
 CONTENT_LENGTH = 16 * 1024
 """Maximum number of characters of a text of an extension, and of arguments and results."""
+STARTING = frozenset({WorkerState.SPAWNED, WorkerState.WAKING, WorkerState.GREETED})
 NEVER_READY = "stopped"
 """The `error.type` of a start that the host has ended before the extension was ready."""
 
@@ -55,7 +58,8 @@ def watch_extensions(
     of its own, or is below the recorder's `outside`."""
     spans = ExtensionSpans(supervisor, recorder, current, has_content=has_content)
     supervisor.watch_starts(spans.starting)
-    supervisor.on_change.append(spans.changed)
+    supervisor.on_change.append(lambda _extension: spans.look())
+    supervisor.on_sample.append(spans.look)  # the versions beside the current one tell of no changes
     supervisor.on_fall.append(spans.fell)
     supervisor.verdicts.on_judged.append(spans.judged)
     supervisor.begin_call_span = spans.begin_call
@@ -77,16 +81,16 @@ class ExtensionSpans:
         self._recorder = recorder
         self._current = current
         self._has_content = has_content
-        self._starts: dict[Worker, OpenSpan] = {}
-        """The starts that go on."""
+        self._starts: dict[Worker, tuple[str, OpenSpan]] = {}
+        """The starts that go on, each with the name of the extension."""
         self._contexts: dict[Worker, TraceContext] = {}
         """The start of each worker whose process runs."""
-        self._fallen: dict[tuple[str, int], float] = {}
-        """By extension and worker: when it fell, until it is started again. Seconds of the loop's clock."""
+        self._fallen: dict[tuple[str, int], tuple[Worker, float]] = {}
+        """By extension and place: the worker that fell last, and when, in seconds of the loop's clock."""
 
     def close(self) -> None:
         """Ends the spans of starts that did not come to an end."""
-        for span in self._starts.values():
+        for _, span in self._starts.values():
             span.end(NEVER_READY)
         self._starts.clear()
 
@@ -99,8 +103,9 @@ class ExtensionSpans:
     def starting(self, found: FoundExtension, worker: Worker) -> dict[str, str]:
         """Called before the process of a worker is started. Returns variables for it, which name the span."""
         name, now = found.manifest.name, self._loop.clock()
-        fell_at = self._fallen.pop((name, worker.index), None)
-        if fell_at is not None:
+        fallen, fell_at = self._fallen.pop((name, worker.index), (None, 0.0))
+        is_restart = fallen is not None and fallen.state is WorkerState.BACKOFF
+        if is_restart:
             self._wait(name, "restart", fell_at, now)
         version = found.manifest.version
         span = self._recorder.begin(
@@ -111,32 +116,31 @@ class ExtensionSpans:
                 "zot.extension.worker": worker.index + 1 if found.manifest.workers > 1 else None,
                 "zot.extension.version": valid_text(version) if version else None,
                 "zot.extension.dialect": found.manifest.dialect,
-                "zot.extension.is_restart": fell_at is not None,
+                "zot.extension.is_restart": is_restart,
             },
         )
         self._contexts = {other: context for other, context in self._contexts.items() if other.is_running}
-        self._starts[worker], self._contexts[worker] = span, span.context
+        self._starts[worker], self._contexts[worker] = (name, span), span.context
         return span.context.environment()
 
-    def changed(self, extension: Extension) -> None:
-        """Takes each change of an extension."""
-        if not self._starts:
-            return
-        for worker in extension.all_workers:
-            span = self._starts.get(worker)
-            if span is None or worker.state in (WorkerState.SPAWNED, WorkerState.WAKING, WorkerState.GREETED):
+    def look(self) -> None:
+        """Ends the spans of starts that are over."""
+        for worker, (name, span) in list(self._starts.items()):
+            if worker.state in STARTING:
                 continue
             needed_since = getattr(worker, "needed_since", None)
             if needed_since is not None:
-                self._wait(extension.name, "start", needed_since, self._loop.clock())
+                self._wait(name, "start", needed_since, self._loop.clock(), len(worker.requests.pending))
             if worker.state is WorkerState.READY:
-                span.set({"zot.extension.protocol": worker.spoken or None, "zot.extension.tools": len(extension.tools)})
+                tools = len(worker.registry.tools)
+                span.set({"zot.extension.protocol": worker.spoken or None, "zot.extension.tools": tools})
                 self._end_start(worker, worker.state_since)
             else:
                 self._end_start(worker, worker.state_since, NEVER_READY)
 
     def _end_start(self, worker: Worker, when: float, error_type: str = "", message: str = "") -> None:
-        if (span := self._starts.pop(worker, None)) is not None:
+        _, span = self._starts.pop(worker, (None, None))
+        if span is not None:
             span.set({PID: worker.pid})
             span.end(error_type, message, end_ns=self._ns(when))
 
@@ -147,7 +151,7 @@ class ExtensionSpans:
         self._end_start(worker, self._loop.clock(), fall.kind, fall.cause)
         if fall.kind != "leak":
             place = extension.name, worker.index
-            self._fallen[place] = self._loop.clock()
+            self._fallen[place] = worker, self._loop.clock()
             if fall.kind == "given_up":
                 del self._fallen[place]
         if fall.pid is None:
@@ -161,8 +165,8 @@ class ExtensionSpans:
         )
         span.end(fall.kind, fall.cause)
 
-    def _wait(self, name: str, reason: str, began: float, ended: float) -> None:
-        about = {NAME: valid_text(name), "zot.wait.for": reason}
+    def _wait(self, name: str, reason: str, began: float, ended: float, requests: int | None = None) -> None:
+        about = {NAME: valid_text(name), "zot.wait.for": reason, "zot.wait.requests": requests}
         span = self._recorder.begin(f"wait extension {name}", self._current(None), about, start_ns=self._ns(began))
         span.end(end_ns=self._ns(ended))
 
@@ -190,7 +194,8 @@ class ExtensionSpans:
             },
             start_ns=self._ns(asked.asked_at),
         )
-        span.end((verdict.failure or "bad answer") if missing else "", end_ns=self._ns(asked.answered_at))
+        failure = Failure(verdict.failure) if verdict.failure else Failure.BAD_ANSWER
+        span.end(ERRORS[failure] if missing else "", end_ns=self._ns(asked.answered_at))
 
     def _content(self, text: str) -> str | None:
         """A text that is only sent with `has_content`; None without it, or if there is none."""
@@ -206,11 +211,11 @@ class ExtensionSpans:
         """Opens the span of a call. Returns its context, and the callback that ends it."""
         span = self._recorder.begin(
             f"execute_tool {owned.tool.name}",
-            self._current(None),
+            self._current(tool_id or None),
             {
                 "gen_ai.operation.name": "execute_tool",
                 "gen_ai.tool.name": owned.tool.name,
-                "gen_ai.tool.type": "function",
+                "gen_ai.tool.type": "extension",
                 "gen_ai.tool.call.id": tool_id or None,
                 NAME: valid_text(owned.owner.name),
                 "gen_ai.tool.call.arguments": self._content(args.decode("utf-8", "replace")),
@@ -220,12 +225,12 @@ class ExtensionSpans:
         def called(answer: ToolAnswer) -> None:
             result = answer.frame
             if result is None:
-                failure = "failed" if answer.failure is None else answer.failure.value
+                failure = BAD_ANSWER if answer.failure is None else ERRORS[answer.failure]
                 span.end(failure, one_line(answer.reason, 300) if self._has_content else "")
             else:
                 said = "\n".join(block.text or "" for block in result.content or ())
                 span.set({"gen_ai.tool.call.result": self._content(said)})
-                span.end("tool_error" if result.is_error else "")
+                span.end(TOOL_ERROR if result.is_error else "")
             done(answer)
 
         return span.context, called

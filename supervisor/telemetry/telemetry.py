@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop, Timer
     from supervisor.supervisor import Supervisor
     from supervisor.telemetry.settings import Settings
+    from wire.frames.trace_context import TraceContext
     from wire.stats import HostKind, Stats
 
 NEEDED = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
@@ -82,6 +83,10 @@ class Telemetry:
         self._exporter = exporter
         self._figures: Callable[[], Stats] | None = None
         self._timer: Timer | None = None
+
+    def judge(self, context: TraceContext | None) -> TraceContext | None:
+        """The context of another program, with the decision of the sampler here."""
+        return self._settings.sampler.judge_outside(context)
 
     def send(self, line: bytes, count: int = 1) -> None:
         """Exports a line of `wire.traces.span.encode` with this number of spans. Never waits."""

@@ -130,7 +130,8 @@ class TraceFile:
             kind = "started"
         if kind in NOTICED and self._header is not None:
             waited_s = lead.state_since - lead.started_at if kind == "started" else None
-            self._mark(kind, extension.name, duration_s=waited_s, is_urgent=self._header.kind != "run")
+            detail = "by zot ext stop" if kind == "stopped" else ""
+            self._mark(kind, extension.name, detail=detail, duration_s=waited_s, is_urgent=self._header.kind != "run")
 
     def begun(self) -> None:
         """The run could begin: its extensions are ready, or it did not wait for them. An extension that was found with

@@ -58,6 +58,7 @@ TABLES = {
         "MiB resident",
         "import pyzot",
     ],
+    "scrapes": ["one scrape of a host"],
     "screen": ["from the start", "from a key to its echo", "all at once"],
     "sdk": ["importing", "import zotext", "Python"],
     "sessions": ["reading the session", "a run without a credential", "writing a message of"],
@@ -71,11 +72,25 @@ TABLES = {
         "while another floods, Python, every 2 ms",
         "a kill storm of",
     ],
+    "spans": ["3 turns of 100 ms, with --otel", "3 turns of 0 ms, with --otel", "3 turns without --otel"],
     "startup": ["start-up", "zot --version", "first request, one silent"],
     "throughput": ["notify frames of 128 bytes", "processor time of the host"],
     "traces": ["one trace, from its first to its last line"],
 }
-LONG = ("batch", "copilot", "culprit", "intercept", "mcp", "rpc", "screen", "sharing", "startup", "throughput")
+LONG = (
+    "batch",
+    "copilot",
+    "culprit",
+    "intercept",
+    "mcp",
+    "rpc",
+    "scrapes",
+    "screen",
+    "sharing",
+    "spans",
+    "startup",
+    "throughput",
+)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="places processes on processors")

@@ -53,6 +53,9 @@ NOT_FOR_A_REPLAY = {
     "wire.dialects.jsonrpc": "no MCP server is started",
     "cli.mcp": "another command",
     "supervisor.alerts": "the config has no rules for events",
+    "agent.telemetry": "it is for --otel",
+    "supervisor.telemetry": "it is for --otel",
+    "opentelemetry": "only the process that exports loads it",
 }
 """Packages that a replayed run without extensions must not import, and why it needs none of them."""
 

@@ -137,7 +137,7 @@ def test_xdg_runtime_dir_is_used_and_found(zot):
         (["host", "--stats", "a", "--metrics", "./a"], "--stats and --metrics name the same file, ./a; each needs its"),
         (["ext", "logs", "x", "--since"], "zot: Option '--since' requires an argument (see zot ext logs --help)\n"),
         (["ext", "logs", "y", "--since", "x"], "2026-11-22T10:30:00+09:00) (see zot ext logs --help)"),
-        (["host", "extra"], "Got unexpected extra argument(s) (extra)"),
+        (["host", "extra"], "no such command: 'extra'; there are health, install, uninstall (see zot host --help)"),
         (["top", "--sort", "cpuu"], "--sort: 'cpuu' is not one of name, state, cpu,"),
         (["top", "--interval", "nan"], "--interval: nan is not a number of seconds"),
         (["top", "abc"], "'abc' is not a valid int"),

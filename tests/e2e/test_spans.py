@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -127,3 +128,37 @@ def test_each_prompt_of_rpc_has_a_trace_and_waits_for_a_person(
 
 def test_contents_need_telemetry(zot: Zot) -> None:
     assert "--otel-content has no effect without --otel" in zot.run("-p", "go", "--otel-content").refusal()
+
+
+def test_a_compaction_and_a_call_of_a_client(zot: Zot, server: Any, rpc: Any, collector: OtlpReceiver) -> None:
+    server.add(*(text_reply(text) for text in ("One.", "Two.", "Three.", "All of it.")))
+    with rpc("--otel", "--no-ext", "--model", "m") as running:
+        client = running.client
+        for text in ("first", "second", "third"):
+            client.prompt(text)
+        client.ask("compact")
+        client.until("done")
+        answer = client.ask("call_tool", name="bash", args={"command": "echo $TRACEPARENT"})
+        assert end(running).status == 0
+    assert [tree.names() for tree in received(collector.spans)] == [
+        *[["invoke_agent zot", "chat m"]] * 4, ["execute_tool bash"],
+    ]  # fmt: skip
+    call = collector.one("execute_tool bash")
+    assert call.attributes["zot.tool.origin"] == "client"
+    assert f"00-{call.trace_id}-{call.span_id}-01" in json.dumps(answer)
+
+
+def test_a_call_of_a_client_is_no_part_of_a_prompt(zot: Zot, server: Any, rpc: Any, collector: OtlpReceiver) -> None:
+    os.mkfifo(zot.cwd / "gate")
+    server.add(text_reply("One."))
+    with rpc("--otel", "--no-ext", "--model", "m") as running:
+        client = running.client
+        client.send("call_tool", id=1, name="bash", args={"command": "cat gate"})
+        client.prompt("first")
+        (zot.cwd / "gate").write_text("open")
+        client.until("response", id=1)
+        assert end(running).status == 0
+    call, agent = collector.one("execute_tool bash"), collector.one("invoke_agent zot")
+    assert (call.parent_id, call.error) == ("", None)
+    assert call.trace_id != agent.trace_id
+    assert call.start_ns < agent.end_ns < call.end_ns

@@ -8,6 +8,7 @@ import pytest
 
 from supervisor import orders, queries
 from supervisor.extension.lifecycle import WorkerState
+from tests.support.extension_versions import Folder, reload
 from tests.support.host import SOON, Host
 from wire.settings.limit_changes import LimitError, LimitRules
 
@@ -110,7 +111,7 @@ def test_limits_come_from_the_file_and_a_command_counts_more(tmp_path: Path):
         assert rows(host) == {"rss_mb": (600, "command"), "processes": (5, "manifest"), "log_mb": (1, "manifest")}
 
 
-def test_limits_outlive_a_restart_a_reload_and_a_stop(host: Host):
+def test_limits_outlive_a_restart_and_a_stop(host: Host):
     host.add(HOG, restart=SOON)
     host.start()
     limit(host, {"rss_mb": 60, "breaches": 1})
@@ -123,6 +124,17 @@ def test_limits_outlive_a_restart_a_reload_and_a_stop(host: Host):
     host.until(lambda: host.state(HOG) is READY)
     host.text("eat", mb=100)
     host.until(lambda: host.cost(HOG).state == "ready" and "over rss_mb 50" in str(host.said_of(HOG)))
+
+
+def test_a_reload_keeps_them_over_those_of_the_new_manifest(host: Host):
+    folder = Folder(host, limits={"rss_mb": 500})
+    host.start()
+    orders.limit(host.supervisor, "one", {"rss_mb": 300}, consent=False)
+    folder.version("v2", limits={"rss_mb": 400, "processes": 7})
+    assert [each.outcome for each in reload(host, "one")] == ["reloaded"]
+    assert {each.limit: each.allowed for each in queries.limits(host.supervisor, "one")} == {
+        "rss_mb": 300, "processes": 7
+    }  # fmt: skip
 
 
 def test_some_limits_hold_from_the_next_start(host: Host):

@@ -108,6 +108,7 @@ def test_a_restart_starts_one_that_is_stopped(host: Host):
     host.supervisor.restart("one")
     host.until(lambda: host.state("one") is READY)
     assert not host.extension("one").is_halted
+    assert not host.extension("one").stays_halted
 
 
 def test_a_start_waits_for_the_end_of_the_processes_that_were_stopped(host: Host, tmp_path: Path):

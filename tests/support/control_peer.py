@@ -311,6 +311,7 @@ def extension_stats(**fields: Any) -> ExtensionStats:
             "sessions": (),
             "other_sessions": None,
             "hosted": None,
+            "limits": {},
             **fields,
         }
     )

@@ -34,8 +34,11 @@ def traced(home: Path, model: Any, **options: Any) -> tuple[Node, list[bytes]]:
     return tree, lines
 
 
-def caught(home: Path, model: Any, *, prompt: str = "go", context: TraceContext = TASK, **options: Any) -> list[bytes]:
-    """The lines with the spans of a run with this provider, below `context`."""
+def caught(
+    home: Path, model: Any, *, prompt: str = "go", context: TraceContext = TASK, act: Any = None, **options: Any
+) -> list[bytes]:
+    """The lines with the spans of a run with this provider, below `context`. `act` gets the run before it begins, and
+    returns its `on_result`."""
     lines: list[bytes] = []
     folder = home / "work"
     folder.mkdir(parents=True, exist_ok=True)
@@ -51,5 +54,5 @@ def caught(home: Path, model: Any, *, prompt: str = "go", context: TraceContext 
             stderr=nowhere.fileno(),
             send_spans=lines.append,
         )  # fmt: skip
-        run.run(prompt)
+        run.run(prompt, on_result=None if act is None else act(run))
     return lines

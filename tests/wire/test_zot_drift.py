@@ -57,6 +57,7 @@ SHARED = "several runs share an extension, or one has it after another; zot has 
 RICHER = "a verdict says more than to block or to change, at more points than zot asks at"
 CALLS = "calls end early, report, and are repeated by what a tool says of itself"
 TOLD = "events that zot does not tell, and facts beside those that it tells"
+TRACES = "a trace goes on in the processes that answer"
 HEALTH = "a host asks whether it is still there, and keeps a log for it"
 OURS = {
     "extension": {
@@ -80,6 +81,7 @@ OURS = {
         CALLS: "cancel",
         TOLD: "event.content event.error_context event.files event.is_error event.model event.provider"
         " event.recoverable event.sender event.system_prompt event.tokens",
+        TRACES: "tool_call.traceparent tool_call.tracestate",
         HEALTH: "hello_ack.features ping",
     },
 }

@@ -92,6 +92,11 @@ class LineSplitter:
         self.pending = 0
         """Number of bytes held back because their LF has not come yet."""
 
+    @property
+    def is_dropping(self) -> bool:
+        """Whether the current line is longer than its limit already, and has not ended."""
+        return self._dropped > 0
+
     def feed(self, data: bytes) -> list[Line | Oversize]:
         """Takes the next chunk. Returns the lines that it completes."""
         lines: list[Line | Oversize] = []

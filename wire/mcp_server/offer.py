@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from wire.control import CommandInfo, ToolInfo  # noqa: TC001  (msgspec looks at the annotations)
+from wire.frames.trace_context import TraceContext  # noqa: TC001  (msgspec looks at the annotations)
 from wire.mcp_server.requests import Key  # noqa: TC001  (msgspec looks at the annotations)
 from wire.text import valid_text
 
@@ -69,6 +70,8 @@ class Call(msgspec.Struct, frozen=True):
     name: str
     args: bytes
     """The JSON text of an object."""
+    context: TraceContext | None = None
+    """The client's span of the call."""
 
 
 class Invoke(msgspec.Struct, frozen=True):

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from wire.dialects.mcp.protocol import LOG_LEVELS, META_PREFIX
+from wire.frames.trace_context import TraceContext, read_context
 from wire.lenient_json import UNREADABLE, read, reason
 
 Key = tuple[str, str | int | float]
@@ -36,6 +37,15 @@ class Meta(msgspec.Struct, frozen=True):
     token: Any = msgspec.field(default=None, name="progressToken")
     version: Any = msgspec.field(default=None, name=f"{META_PREFIX}protocolVersion")
     level: Any = msgspec.field(default=None, name=f"{META_PREFIX}logLevel")
+    traceparent: Any = None
+    tracestate: Any = None
+
+    @property
+    def context(self) -> TraceContext | None:
+        """The client's span of the request; None without one that can be read."""
+        if not isinstance(self.traceparent, str):
+            return None
+        return read_context(self.traceparent, self.tracestate if isinstance(self.tracestate, str) else "")
 
     @property
     def progress_token(self) -> str | int | None:

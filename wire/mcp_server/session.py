@@ -282,7 +282,7 @@ class ServedSession:
         params = read_params(request, CallParams)
         args = b"{}" if params.arguments is UNSET else call_arguments(bytes(params.arguments))
         self._open[request.key] = _Open(request, params.name)
-        return [Call(request.key, params.name, args)]
+        return [Call(request.key, params.name, args, request.meta.context)]
 
     def _get_prompt(self, request: ClientRequest) -> list[Action]:
         params = read_params(request, PromptParams)

@@ -9,12 +9,12 @@ import msgspec
 from wire.stats import HostKind  # noqa: TC001  (msgspec reads the annotations)
 
 IncidentKind = Literal[
-    "host_started", "host_ended", "started", "late", "restarted", "reloaded", "exited", "failed", "limit", "no_verdict",
-    "warning",
+    "host_started", "host_ended", "started", "late", "restarted", "reloaded", "exited", "stopped", "failed", "limit",
+    "no_verdict", "warning",
 ]  # fmt: skip
 """host_started, host_ended: the host itself. Of an extension: started: it is ready; late: it joins late, or was waited
-for; exited: it ended, and the text says whether it is restarted; failed: it is given up or cannot be started; limit: it
-was over its limits; no_verdict: a guard gave none."""
+for; exited: it ended, and the text says whether it is restarted; stopped: a user has stopped it; failed: it is given up
+or cannot be started; limit: it was over its limits; no_verdict: a guard gave none."""
 
 
 class Incident(msgspec.Struct, frozen=True, kw_only=True):

@@ -124,6 +124,7 @@ class TaskRun:
             request = run_request(flags, task)
             os.environ[TOKEN] = self._begin.token
             if (context := self._begin.context) is not None:
+                os.environ.pop("TRACESTATE", None)
                 os.environ.update(context.environment())
             set_environment(os.environ, task)
             original = request.cwd or os.getcwd()

@@ -26,8 +26,6 @@ REPLY_CALLS = 1_000
 REPLY_EVENTS = 500_000
 NAMES = (("reply_id", "id"), ("model", "model"))
 """Our members and the server's for the names of a reply. No reply fails for a name that is none."""
-NAME_LENGTH = 200
-"""Maximum of such a name in characters."""
 
 
 @dataclass
@@ -105,7 +103,8 @@ class StreamedReply:
         self.started = True
         message = event_fields.fields(event, "message", "")
         self._count(message, "message.")
-        names = {ours: message[theirs][:NAME_LENGTH] for ours, theirs in NAMES if isinstance(message.get(theirs), str)}
+        given = {ours: message.get(theirs) for ours, theirs in NAMES}
+        names = {ours: name[: event_fields.NAME_LENGTH] for ours, name in given.items() if isinstance(name, str)}
         yield {"type": "message_start", "usage": dict(self.usage), **names}
 
     def _end(self) -> Iterator[Line]:

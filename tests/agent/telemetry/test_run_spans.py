@@ -259,3 +259,15 @@ def test_a_trace_that_is_not_sampled_has_no_spans_but_goes_on(tmp_path):
     assert caught(tmp_path, model, context=replace(TASK, is_sampled=False)) == []
     said = json.dumps(model.asked[1]["messages"][-1])
     assert re.search(rf"00-{TASK.trace_id}-[0-9a-f]{{16}}-00", said)
+
+
+def test_the_result_is_handed_over_before_the_rest_is_exported(tmp_path):
+    order = []
+
+    def act(run):
+        run._host.export_rest = lambda: order.append("exported")
+        return lambda result: order.append(result.text)
+
+    lines = caught(tmp_path, ScriptedModel(says("hello")), act=act)
+    assert order == ["hello", "exported"]
+    assert b"invoke_agent" in lines[-1]

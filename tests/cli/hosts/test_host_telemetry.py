@@ -96,6 +96,18 @@ def test_traces_of_the_caller_go_on(extension, environ):
     assert {(span.trace_id, span.parent_id) for span in receiver.spans} == {(parent[3:35], parent[36:52])}
 
 
+def test_the_trace_of_an_mcp_client_goes_on(extension, environ):
+    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    called = {**CALL, "params": {**CALL["params"], "_meta": {"traceparent": parent, "tracestate": "x=1"}}}
+    bad = {**CALL, "id": 2, "params": {**CALL["params"], "_meta": {"traceparent": 5, "tracestate": []}}}
+    with OtlpReceiver() as receiver:
+        answered, _ = serve(extension, {**environ, **receiver.environment}, called, bad)
+    assert len(answered) == 3
+    below = [span for span in receiver.named("execute_tool context") if span.parent_id == parent[36:52]]
+    assert [(span.trace_id, span.state) for span in below] == [(parent[3:35], "x=1")]
+    assert len(receiver.named("execute_tool context")) == 2
+
+
 def test_a_host_exports_and_tells_of_a_collector_that_refuses(extension, environ):
     quick = {"OTEL_BSP_SCHEDULE_DELAY": "10", "OTEL_METRICS_EXPORTER": "none"}
     with OtlpReceiver(answers(403)) as receiver:

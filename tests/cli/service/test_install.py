@@ -168,6 +168,7 @@ def system(tmp_path, monkeypatch):
     monkeypatch.setattr(install, "OF_THE_SYSTEM", tmp_path / "system")
     monkeypatch.setattr(install.shutil, "which", lambda _name: "/bin/systemctl")
     monkeypatch.setenv("ZOT_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("SUDO_USER", raising=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path / "system"
 
@@ -204,6 +205,30 @@ def test_under_sudo_it_runs_as_the_user_who_called_sudo(system, monkeypatch):
     text = (system / "zot-host.service").read_text()
     assert "\nUser=nobody\n" in text
     assert f"\nEnvironment=ZOT_HOME={nobody.pw_dir}/.local/state/zot\n" in text
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_at_a_terminal_it_asks_before_it_replaces(system, monkeypatch, answer):
+    install.run_install(FLAGS, is_of_user=False, replaces=False)
+    questions = []
+    monkeypatch.setattr(install, "is_attended", lambda: True)
+    monkeypatch.setattr(install, "ask", lambda text: questions.append(text) or answer)
+    more = {**FLAGS, "watch": True}
+    if answer:
+        assert install.run_install(more, is_of_user=False, replaces=False) == 0
+    else:
+        with pytest.raises(UnableError, match="is there and differs; --yes replaces it"):
+            install.run_install(more, is_of_user=False, replaces=False)
+    assert len(questions) == 1
+    assert ("--watch" in (system / "zot-host.service").read_text()) is answer
+
+
+def test_under_sudo_the_own_manager_is_not_that_of_root(system, monkeypatch):
+    monkeypatch.setattr(install.os, "geteuid", lambda: 0)
+    monkeypatch.setenv("SUDO_USER", "me")
+    for run in (lambda: install.run_uninstall(is_of_user=True), lambda: install.target(is_of_user=True)):
+        with pytest.raises(UnableError, match="call it as me, without sudo"):
+            run()
 
 
 def test_an_account_that_is_not_there_is_refused(system, monkeypatch):

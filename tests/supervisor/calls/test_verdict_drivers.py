@@ -80,9 +80,10 @@ class FakeExtension:
     lets_asked_pass: bool = False
     guards: set[str] = field(default_factory=lambda: {"user_prompt"})
     asked: list[tuple[Pending, Event]] = field(default_factory=list)
-    account: Any = field(default_factory=lambda: SimpleNamespace(blocks=0, errors=0))
+    account: Any = field(default_factory=lambda: SimpleNamespace(blocks=0, errors=0, no_verdicts=0))
     timeouts: Any = field(default_factory=lambda: SimpleNamespace(intercept=5.0))
     was_ready = is_settled = True
+    is_halted = False
 
     def __post_init__(self) -> None:
         self.lead = self.requests = self

@@ -48,7 +48,7 @@ def types(process: RecordedProcess) -> list[tuple[str, str]]:
 
 def test_each_state_of_a_worker_has_a_phase():
     assert [phase_of(state, Readiness.NOT_YET).value for state in WorkerState] == [
-        "failed", *["waiting for its hello"] * 2, "greeted", *["failed"] * 5,
+        "failed", *["waiting for its hello"] * 2, "greeted", *["failed"] * 6,
     ]  # fmt: skip
     for state in WorkerState:
         assert phase_of(state, Readiness.SAID) is HandshakePhase.READY

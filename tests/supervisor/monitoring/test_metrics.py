@@ -12,10 +12,10 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_prometheus
 
 from supervisor.monitoring.metric_families import EXTENSION, HOST, LADDER_S, OF_EACH
-from supervisor.monitoring.metrics import PIECE, pieces, render
+from supervisor.monitoring.metrics import PIECE, AskedHost, Scrape, pieces, render, render_scrape
 from tests.support.recorded_stats import extension_stats, sample
 from wire.events import HostedShare
-from wire.stats import SessionStats
+from wire.stats import Alarm, SessionStats
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -180,3 +180,37 @@ def test_sessions_are_counted_and_never_named():
     assert values(families["zot_extension_share_cpu_seconds"], "_total") == {("taken", "900"): 1.5}
     assert list(values(families["zot_host_attached_runs"]).values()) == [2]
     assert b"secret-session" not in render(stats)
+
+
+# --- several hosts ---
+
+
+def asked(stats: Stats) -> AskedHost:
+    return AskedHost(stats.host.pid, stats.host.kind, stats)
+
+
+@FORMATS
+@given(st.lists(st.dictionaries(TEXTS, EXTENSIONS, max_size=3), max_size=4), st.floats(0, 10))
+def test_any_hosts_are_one_text_with_each_family_once(
+    openmetrics: bool, hosts: list[dict[str, Any]], seconds: float
+) -> None:
+    every = [asked(sample(1.0, extensions, pid=pid)) for pid, extensions in enumerate(hosts, 1)]
+    scrape = Scrape((*every, AskedHost(99, "run", None)), seconds)
+    text = render_scrape(scrape, openmetrics=openmetrics).decode()
+    found = list((parse_openmetrics if openmetrics else parse_prometheus)(text))
+    families = {family.name.removesuffix("_total"): family for family in found}
+    assert len(families) == len(found)
+    assert len(families) == len(HOST) + len(EXTENSION) + len(OF_EACH) + 4
+    assert values(families["zot_host_up"]) == {("run", str(pid)): 1 for pid in range(1, len(hosts) + 1)} | {
+        ("run", "99"): 0
+    }
+    assert len(values(families["zot_extension_up"])) == sum(map(len, hosts))
+    assert families["zot_scrape_duration_seconds"].samples[0].value == seconds
+
+
+def test_alarms_and_limits_are_series_of_their_own():
+    alarms = (Alarm("failed", "worker 1: x", None), Alarm("failed", "worker 2: x", None), Alarm("near_limit", "y", 1.0))
+    stats = sample(1.0, {"git": extension_stats(alarms=alarms, limits={"rss_mb": 300.0, "cpu_percent": 50.0})})
+    families = parsed(stats)
+    assert values(families["zot_extension_alarm"]) == {("git", "failed", "900"): 1, ("git", "near_limit", "900"): 1}
+    assert values(families["zot_extension_limit"]) == {("git", "rss_mb", "900"): 300, ("git", "cpu_percent", "900"): 50}

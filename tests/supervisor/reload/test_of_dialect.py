@@ -71,6 +71,13 @@ def test_what_guards_is_not_stopped(how: str):
     }
 
 
+def test_what_a_person_has_stopped_is_neither_started_nor_complained_about():
+    guard = found("guard")
+    known = [KnownExtension(guard, is_stopped=True, is_halted=True)]
+    made = plan_dialect("mcp", known, Discovery((guard,), ()), parents=(PARENT,), held={"guard": "it may guard"})
+    assert made == [("guard", Stop("it was stopped by zot ext stop; zot ext start guard starts it again"))]
+
+
 def test_a_name_of_another_kind_is_not_taken():
     zots, new = found("guard", USERS, dialect="zot", scope=Scope.GLOBAL), found("guard")
     assert plans([zots], [new]) == {"guard": Skip("an extension of another kind has its name")}

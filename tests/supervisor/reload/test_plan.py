@@ -46,6 +46,15 @@ def test_one_that_has_no_program_now_is_stopped(tmp_path: Path):
     assert plan_all([], Discovery((extension.found,), ())) == [("a", Start(extension.found))]
 
 
+def test_one_that_a_user_has_stopped_stays_so_unless_it_is_named(tmp_path: Path):
+    extension = replace(known(tmp_path), is_stopped=True, is_halted=True)
+    stays = Stop("it was stopped by zot ext stop; zot ext start a starts it again")
+    for discovery in (Discovery((extension.found,), ()), Discovery((), ())):
+        assert plan_all([extension], discovery) == [("a", stays)], "whatever its folder has now"
+    assert plan_one(extension, manifest(), is_named=False) == stays
+    assert plan_one(extension, manifest()) == Replace(extension.found)
+
+
 def test_a_folder_whose_extension_has_another_name_is_not_a_new_one(tmp_path: Path):
     extension = known(tmp_path)
     renamed = replace(extension.found, manifest=manifest("b"))

@@ -27,7 +27,7 @@ def host(tmp_path, dialect):
     dialect.session_variable = "SESSION_ID"
     dialect.is_reloaded_with_session = True
     with Host(tmp_path) as host:
-        context = host.supervisor._context
+        context = host.supervisor.context
         context.info = replace(context.info, session_id=ID)
         yield host
 

@@ -89,6 +89,7 @@ def manager(tmp_path: Path) -> Iterator[ServiceManager]:
             [("a", WorkerState.FAILED), ("b", WorkerState.BACKOFF), ("c", WorkerState.READY)],
             "1 of 3 extensions ready; down: a (failed), b (backoff)",
         ),
+        ([("a", WorkerState.READY), ("b", WorkerState.STOPPED)], "1 of 2 extensions ready; stopped by a user: b"),
     ],
 )
 def test_the_status_is_one_line(states, expected):

@@ -63,6 +63,7 @@ def test_a_run_has_it_again_after_its_start(stopping: LeasingHost, kind: str):
     assert orders.start(stopping.supervisor, kind)
     run.until(attach.Registered, registered + 1)
     assert run.call("pid")
+    assert run.all(attach.State, state="gone") == [], "a run gives up what is gone"
 
 
 def test_a_run_that_comes_meanwhile_does_without(stopping: LeasingHost, kind: str):

@@ -8,9 +8,11 @@ import os
 import msgspec
 import pytest
 
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.telemetry.extension_spans import ExtensionSpans, watch_extensions
 from supervisor.telemetry.span_recorder import SpanRecorder
 from tests.support.host import LATER, SOON, Host
+from tests.support.lazy_place import EVERYTHING, LazyPlace
 from wire import frames
 from wire.frames.trace_context import read_context
 from wire.traces.span import Span, decode
@@ -88,7 +90,7 @@ def test_a_start_a_verdict_and_a_call(host, recorded):
         "zot.verdict.blocked": False, "gen_ai.tool.name": "env", "gen_ai.tool.call.id": "t1",
     }  # fmt: skip
     assert execute.attributes == {
-        "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "env", "gen_ai.tool.type": "function",
+        "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "env", "gen_ai.tool.type": "extension",
         "zot.extension.name": "said",
     }  # fmt: skip
     assert not any(span.is_error for span in recorded.spans)
@@ -145,7 +147,7 @@ def test_a_crash_its_wait_and_the_next_start(host, recorded):
     }  # fmt: skip
     assert (ended.is_error, ended.message) == (True, "exit 3")
     assert [link.span_id for link in ended.links] == [first.span_id]
-    assert execute.attributes["error.type"] == "died"
+    assert execute.attributes["error.type"] == "crashed"
     assert wait.attributes == {"zot.extension.name": "said", "zot.wait.for": "restart"}
     assert ended.end_ns <= wait.end_ns
     assert second.attributes["zot.extension.is_restart"] is True
@@ -172,7 +174,7 @@ def test_an_exit_before_the_hello_ends_the_start(host, recorded):
 
 def test_an_end_that_was_asked_for_is_no_exit(host, recorded):
     host.write("said", SAID)
-    host.write("slow", "time.sleep(1000)")
+    host.write("slow", "sys.stdin.read()")
     recorded.watch()
     host.launch()
     host.until(lambda: bool(recorded.spans))
@@ -223,3 +225,47 @@ def test_without_spans_an_extension_inherits_the_context_of_the_user(host):
     host.write("said", SAID)
     host.start()
     assert call(host)["TRACEPARENT"] == os.environ.get("TRACEPARENT")
+
+
+def test_a_wait_for_an_extension_that_slept(tmp_path):
+    place = LazyPlace(tmp_path)
+    place.write("one", EVERYTHING)
+    place.learn()
+    with place.host() as host:
+        recorded = Recorded(host).watch()
+        assert host.text("echo", text="a") == "a"
+        host.until(lambda: len(recorded.spans) == 3)
+    wait, start, execute = recorded.spans
+    assert [span.name for span in recorded.spans] == ["wait extension one", "start extension one", "execute_tool echo"]
+    assert wait.attributes == {"zot.extension.name": "one", "zot.wait.for": "start", "zot.wait.requests": 1}
+    assert execute.start_ns <= wait.end_ns <= execute.end_ns
+    assert start.attributes["zot.extension.is_restart"] is False
+
+
+def test_the_context_of_the_user_keeps_no_extension_from_its_sleep(tmp_path, monkeypatch):
+    place = LazyPlace(tmp_path)
+    place.write("one", EVERYTHING)
+    place.learn()
+    monkeypatch.setenv("TRACEPARENT", f"00-{'a' * 32}-{'b' * 16}-01")
+    with place.host() as host:
+        assert host.state("one") is WorkerState.ASLEEP
+
+
+def test_each_worker_of_a_pool_has_a_start(host, recorded):
+    host.write("said", SAID, workers=2)
+    recorded.watch()
+    host.start()
+    host.until(lambda: len(recorded.spans) == 2)
+    assert sorted(span.attributes["zot.extension.worker"] for span in recorded.spans) == [1, 2]
+    assert len({span.attributes["process.pid"] for span in recorded.spans}) == 2
+
+
+def test_a_restart_by_hand_is_no_wait(host, recorded):
+    host.write("said", SAID, restart={"policy": "temporary"})
+    recorded.watch()
+    host.start()
+    call(host, die=True)
+    host.supervisor.restart("said")
+    host.until(lambda: len(recorded.named("start extension said")) == 2)
+    assert recorded.named("wait") == []
+    assert [span.attributes["zot.extension.is_restart"] for span in recorded.named("start")] == [False, False]

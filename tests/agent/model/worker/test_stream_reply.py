@@ -179,6 +179,21 @@ def delta(index: int, **delta: Any) -> dict[str, Any]:
     return {"type": "content_block_delta", "index": index, "delta": delta}
 
 
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        ({"id": "msg_1", "model": "m"}, {"reply_id": "msg_1", "model": "m"}),
+        ({"id": "x" * 1000, "model": ""}, {"reply_id": "x" * 256, "model": ""}),
+        ({"id": None, "model": ["m"]}, {}),
+        ({}, {}),
+    ],
+)
+def test_a_name_of_a_reply_that_is_none_is_left_out(names, shown):
+    (line,) = StreamedReply().feed({"type": "message_start", "message": names})
+    assert {name: value for name, value in line.items() if name not in ("type", "usage")} == shown
+    assert problem_of_worker_line(line) is None
+
+
 TEXT, CALL = {"type": "text", "text": ""}, {"type": "tool_use", "id": "t", "name": "read", "input": {}}
 END = [{"type": "message_delta", "delta": {"stop_reason": "end_turn"}}, {"type": "message_stop"}]
 
