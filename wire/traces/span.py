@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from wire.frames.trace_context import TraceContext  # noqa: TC001  (msgspec reads the annotations)
+from wire.trace_context import TraceContext  # noqa: TC001  (msgspec reads the annotations)
 
 Value = bool | int | float | str | tuple[str, ...]
 """The value of an attribute."""

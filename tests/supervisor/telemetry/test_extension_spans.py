@@ -14,7 +14,7 @@ from supervisor.telemetry.span_recorder import SpanRecorder
 from tests.support.host import LATER, SOON, Host
 from tests.support.lazy_place import EVERYTHING, LazyPlace
 from wire import frames
-from wire.frames.trace_context import read_context
+from wire.trace_context import read_context
 from wire.traces.span import Span, Spans
 
 SAID = """
