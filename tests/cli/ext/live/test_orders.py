@@ -215,6 +215,12 @@ def test_an_extension_that_no_host_has_gets_kept_limits_only(zot: Zot) -> None:
     assert "rss_mb 500" in run(zot, "ext", "info", "echo").text
 
 
+def test_the_folder_of_an_installed_one_names_it(zot: Zot, host: Hosted) -> None:
+    extension(zot.home / "extensions", "echo").rename(zot.home / "extensions" / "parrot")
+    changed = run(zot, "ext", "limit", "parrot", "rss_mb=300")
+    assert changed.stderr.splitlines()[0] == f"zot ext limit: host {host.pid} limits echo now: rss_mb 300"
+
+
 def test_a_link_to_the_file_stays_a_link(zot: Zot, tmp_path: Path) -> None:
     zot.env.pop("XDG_RUNTIME_DIR", None)
     extension(zot.home / "extensions", "echo")
