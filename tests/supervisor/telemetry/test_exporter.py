@@ -287,6 +287,15 @@ def test_a_host_tells_a_failure_at_once_and_only_once(place):
     ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("in_time")
+def test_a_host_whose_spans_do_not_arrive_at_the_end_counts_them_too(place):
+    with behaving(silent) as receiver:
+        telemetry = place.begin(receiver.environment, is_lasting=True)
+        telemetry.recorder.begin("last").end()
+        telemetry.close()
+    assert place.said == [f"otel: {receiver.address}/v1/traces: not all taken within 2 s at the end; 1 span is lost"]
+
+
 def test_a_process_that_was_killed_is_told_and_started_again(place):
     with OtlpReceiver() as receiver:
         telemetry = place.begin(receiver.environment, is_lasting=True)
