@@ -12,7 +12,7 @@ import signal
 import socket
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from cli.os_errors import UnableError, flush
@@ -102,10 +102,7 @@ def _log_of(home: Path, pid: int) -> Path:
 def _write_to_log(path: Path) -> None:
     """Points the standard streams to the log, which is empty then, and removes the oldest logs of ended hosts."""
     private_folder(path.parent)
-    found = [entry for entry in os.scandir(path.parent) if (named := LOG.fullmatch(entry.name)) is not None
-             and not runtime_dir.is_alive(int(named[1]))]  # fmt: skip
-    for entry in sorted(found, key=lambda entry: entry.stat(follow_symlinks=False).st_mtime)[: -LOGS_KEPT or None]:
-        os.unlink(entry.path)
+    _remove_old_logs(path.parent)
     path.unlink(missing_ok=True)
     log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
     null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
@@ -113,6 +110,18 @@ def _write_to_log(path: Path) -> None:
         os.dup2(source, fd)
     os.close(log)
     os.close(null)
+
+
+def _remove_old_logs(folder: Path) -> None:
+    """What cannot be removed stays: another start may remove it now, or it is no file."""
+    found: list[tuple[float, str]] = []
+    for entry in os.scandir(folder):
+        if (named := LOG.fullmatch(entry.name)) is not None and not runtime_dir.is_alive(int(named[1])):
+            with suppress(OSError):
+                found.append((entry.stat(follow_symlinks=False).st_mtime, entry.path))
+    for _, path in sorted(found)[: -LOGS_KEPT or None]:
+        with suppress(OSError):
+            os.unlink(path)
 
 
 @contextmanager
