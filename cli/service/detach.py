@@ -113,7 +113,7 @@ def _write_to_log(path: Path) -> None:
 
 
 def _remove_old_logs(folder: Path) -> None:
-    """What cannot be removed stays: another start may remove it now, or it is no file."""
+    """One that cannot be removed stays: another start may remove it now, or it is no file."""
     found: list[tuple[float, str]] = []
     for entry in os.scandir(folder):
         if (named := LOG.fullmatch(entry.name)) is not None and not runtime_dir.is_alive(int(named[1])):
