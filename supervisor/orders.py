@@ -70,15 +70,21 @@ def start(supervisor: Supervisor, name: str) -> bool:
 
 
 def limit(
-    supervisor: Supervisor, name: str, changes: LimitChanges, *, consent: bool, only_check: bool = False
+    supervisor: Supervisor,
+    name: str,
+    changes: LimitChanges,
+    *,
+    consent: bool,
+    only_check: bool = False,
+    is_kept: bool = False,
 ) -> tuple[str, ...]:
-    """Changes limits of an extension, at once and until the host ends; with `only_check` changes none. Returns those of
-    them that hold, or that the kernel enforces, only from its next start; none if no process of it runs. Raises
-    `UnknownNameError`, `RestartedElsewhereError`, `LimitError`, and `ConsentNeededError` for a limit below the present
-    use."""
+    """Changes limits of an extension, at once and until the host ends; with `only_check` changes none. `is_kept`: the
+    user has them in the settings now. Returns those of them that hold, or that the kernel enforces, only from its next
+    start; none if no process of it runs. Raises `UnknownNameError`, `RestartedElsewhereError`, `LimitError`, and
+    `ConsentNeededError` for a limit below the present use."""
     extension, changes = supervisor.find(name), check_changes(changes, may_reset=True)
     extension.require_own()
-    rules = supervisor.context.limits.with_order(name, changes)
+    rules = supervisor.context.limits.with_order(name, changes, is_kept=is_kept)
     supervisor.sample()
     if not consent and (reasons := tuple(_excesses(extension, rules.of(name, extension.manifest.limits), changes))):
         raise ConsentNeededError(reasons)

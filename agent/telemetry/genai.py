@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.loop.future import Failure
+from supervisor.telemetry.error_types import CANCELLED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,21 +65,8 @@ FINISHES: Mapping[str, str] = {
     "refusal": "content_filter",
 }
 """The conventions' words for the stop reasons of the Messages API; any other stop reason keeps its own."""
-CANCELLED = "cancelled"
-"""The `error.type` of a request that an abort has ended."""
-ERRORS: Mapping[Failure, str] = {
-    Failure.TIMEOUT: "timeout",
-    Failure.DIED: "crashed",
-    Failure.NOT_READING: "not_reading",
-    Failure.BAD_ANSWER: "bad_answer",
-    Failure.CANCELLED: CANCELLED,
-    Failure.INVALID_ARGS: "invalid_arguments",
-}
-"""The `error.type` of a call without a result of its tool."""
 OUTCOMES: Mapping[str, str] = {"blocked": "blocked", "cancelled": CANCELLED, "timed_out": "timeout"}
 """The `error.type` of other calls, by their outcome."""
-TOOL_ERROR = "tool_error"
-"""The `error.type` of a call whose tool says in its result that it has failed."""
 
 
 def usage(used: Totals) -> dict[str, Value | None]:

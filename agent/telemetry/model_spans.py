@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agent.model.provider import TERMINAL, Stream
 from agent.run import cost
 from agent.telemetry import contents, genai
+from supervisor.telemetry import error_types
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,4 +122,4 @@ class _Request:
         if self._has_ended:
             return
         self._span.set({genai.FINISH_REASONS: ("error",)})
-        self._span.end(genai.CANCELLED)
+        self._span.end(error_types.CANCELLED)

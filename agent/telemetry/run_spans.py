@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.telemetry import contents, genai
+from supervisor.telemetry import error_types
 from wire import events
 from wire.exit_codes import EXIT_CODES, OWN_REASONS, Status
 
@@ -100,7 +101,7 @@ class RunSpans:
     def close(self) -> None:
         """Ends what is still open but the agent: the engine has stopped."""
         for span in (*self._calls.values(), *self._questions.values()):
-            span.end(genai.CANCELLED)
+            span.end(error_types.CANCELLED)
         self._calls.clear()
         self._questions.clear()
 
@@ -170,4 +171,4 @@ def _error_type(call: GuardedCall, *, is_error: bool) -> str:
         return genai.OUTCOMES[outcome]
     if not is_error:
         return ""
-    return genai.TOOL_ERROR if call.failed is None else genai.ERRORS[call.failed]
+    return error_types.TOOL_ERROR if call.failed is None else error_types.ERRORS[call.failed]

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from cli.hosts.find import NONE_RUNS
 from cli.json_line import print_json
 from cli.logs.timed_lines import local_time, since_ms
 from cli.os_errors import UnableError, flush
-from cli.terminal import complain, say, terminal_text
+from cli.terminal import complain, terminal_text
 from supervisor.fleet.incident_stream import IncidentStream
 from supervisor.fleet.past_incidents import Traces
 from supervisor.home.runtime_dir import runtime_dirs
@@ -49,7 +50,7 @@ def show_events(pid: int | None, *, follow: bool, as_json: bool, since: str | No
 
 def _show(stream: IncidentStream, pid: int | None) -> int:
     if not stream.begin():
-        _none(pid)
+        _none(pid, NONE_RUNS)
     return 0
 
 
@@ -57,18 +58,18 @@ def _follow(loop: Loop, stream: IncidentStream, pid: int | None) -> int:
     stopped: list[object] = []
     with loop.signals(stop_signals(), stopped.append):
         if not stream.begin():
-            _none(pid)
+            _none(pid, "no host is running yet")
         stream.follow()
         _watch_reader(loop)
         loop.run_until(lambda: bool(stopped) or stream.has_ended)
     return Status.INTERRUPTED.exit_code if stopped else 0
 
 
-def _none(pid: int | None) -> None:
-    """Tells that no host runs. Raises `UnableError` if one was named."""
+def _none(pid: int | None, text: str) -> None:
+    """Tells that no host runs, with this text. Raises `UnableError` if one was named."""
     if pid is not None:
         raise UnableError(f"there is no host {pid}; zot ps lists those that run")
-    say("zot events: no host is running; start one with zot host")
+    complain("events", text)
 
 
 def _watch_reader(loop: Loop) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from cli.logs.log_tail import Piece
 
-HELD = 64
+FILES_HELD = 64
 """Maximum number of logs whose files are held open while they are followed."""
 _FILE = re.compile(r"ext-(.+?)\.log(?:\.\d+)?", re.DOTALL)
 
@@ -160,7 +160,7 @@ class MergedLogs:
         self._clock = clock
         self._holding = 0
         """The number of logs that were followed so far."""
-        self._held: list[LogLine] = []
+        self._waiting: list[LogLine] = []
         """Lines for which an earlier one of another log may still come."""
 
     def lines(self, *, follow: bool) -> list[LogLine]:
@@ -179,7 +179,7 @@ class MergedLogs:
         return _merged(found) if last is None else _last(found, last)
 
     def added(self) -> tuple[list[LogLine], bool]:
-        """The lines that were added since the last call, and whether anything was. Of several logs a line is held until
+        """The lines that were added since the last call, and whether anything was. Of several logs a line waits until
         the next call if another log may have an earlier one, which was not there yet when that log was read."""
         began_ms = int(self._clock() * 1000)
         self._look_for_more()
@@ -196,10 +196,10 @@ class MergedLogs:
             if log.take_lost():
                 self._on_lost(log)
         if len(self._logs) < 2:
-            ready, self._held = self._held + new, []
+            ready, self._waiting = self._waiting + new, []
             return ready, is_any
-        held, self._held = self._held, [line for line in new if line.at_ms >= began_ms]
-        return _merged([*held, *(line for line in new if line.at_ms < began_ms)]), is_any
+        waiting, self._waiting = self._waiting, [line for line in new if line.at_ms >= began_ms]
+        return _merged([*waiting, *(line for line in new if line.at_ms < began_ms)]), is_any
 
     def _look_for_more(self) -> None:
         for name in set(() if self._find is None else self._find()) - self._known:
@@ -211,7 +211,7 @@ class MergedLogs:
                 self._lose(log, error)
 
     def _follow(self, log: OneLog, *, at_end: bool) -> None:
-        log.follow(at_end=at_end, holds=self._holding < HELD)
+        log.follow(at_end=at_end, holds=self._holding < FILES_HELD)
         self._holding += 1
 
     def close(self) -> None:

@@ -28,7 +28,7 @@ def metrics(
     kinds: Annotated[
         list[HostKindName] | None,
         typer.Option(
-            "--kind", help="Only hosts of this kind; can be repeated. Default: all kinds.", show_default=False
+            "--kind", help="Take only hosts of this kind; can be repeated. Default: all kinds.", show_default=False
         ),
     ] = None,
     openmetrics: Annotated[

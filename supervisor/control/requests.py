@@ -205,7 +205,12 @@ class ControlRequests:
     def _set_limits(self, _client: ControlSession, request: control.SetLimits) -> control.LimitsSet:
         self._check_not_stopping()
         later = orders.limit(
-            self._supervisor, request.name, request.limits, consent=request.consent, only_check=request.only_check
+            self._supervisor,
+            request.name,
+            request.limits,
+            consent=request.consent,
+            only_check=request.only_check,
+            is_kept=request.kept,
         )
         return control.LimitsSet(request.id, queries.limits(self._supervisor, request.name), later)
 

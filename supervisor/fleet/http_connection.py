@@ -71,9 +71,14 @@ class HttpConnection:
         self._timer: Timer = loop.call_later(HEAD_S, self.close)
 
     @property
+    def is_asking(self) -> bool:
+        """Whether a request waits for its answer."""
+        return self._asked is not None
+
+    @property
     def is_busy(self) -> bool:
         """Whether a request waits for its answer, or an answer for its reader."""
-        return self._asked is not None or self._connection.outbox.queued > 0
+        return self.is_asking or self._connection.outbox.queued > 0
 
     # --- requests -----------------------------------------------------------------------------------------
 

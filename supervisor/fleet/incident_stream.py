@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from supervisor.fleet.known_hosts import KnownHost
     from supervisor.fleet.past_incidents import BatchTail, Traces
     from supervisor.loop.loop import Loop
+    from supervisor.traces.trace_reader import RunTrace
     from wire.stats import HostKind
 
 BEGIN_S = 1.0
@@ -31,6 +32,8 @@ LOOK_S = 0.5
 """Seconds between two looks for new hosts."""
 ENDED_S = 0.2
 """Seconds from the loss of a host until its end is told: meanwhile the kernel unlocks its trace."""
+SAME_START_S = 60.0
+"""Maximum difference between the start of a host by its trace and by its own word, in seconds."""
 WATCHED_KEPT = 10_000
 """Maximum number of hosts of which the start of the watch is remembered, for what the traces of batches tell."""
 GOOD = frozenset({"started", "late", "restarted", "reloaded"})
@@ -86,6 +89,8 @@ class IncidentStream:
         """The ids of traces that need no further look."""
         self._unmet: set[str] = set()
         """The ids of traces of hosts that live and are not watched: yet, or since they are batches."""
+        self._told_until: dict[str, float] = {}
+        """Up to which time the traces of hosts were told that live and answer no watch."""
         self._batches: dict[str, BatchTail] = {}
         """Batches that go on, by the ids of their traces."""
         self._watched_since: dict[int, float] = {}
@@ -94,11 +99,6 @@ class IncidentStream:
         self._complained: set[str] = set()
         self.has_ended = False
         """Whether the `only` host has ended."""
-
-    @property
-    def hosts(self) -> int:
-        """The number of hosts that are watched."""
-        return sum(followed.is_caught_up for followed in self._followed.values())
 
     # --- the past -----------------------------------------------------------------------------------------
 
@@ -146,12 +146,16 @@ class IncidentStream:
             self._unmet.add(id_)
             return True
         now = time.time()
+        told_until = self._told_until.pop(id_, 0.0)
         for incident in incidents_of(trace):
-            self._pass_on(incident)
+            if incident.time > told_until:
+                self._pass_on(incident)
         if not is_open:
             self._pass_on(end_of(trace, now))
-        if (followed := self._followed.get(trace.header.pid)) is not None and is_open:
-            followed.told_until = now
+        elif (followed := self._followed.get(trace.header.pid)) is not None:
+            followed.trace, followed.told_until = id_, now
+        else:
+            self._told_until[id_] = now
         return True
 
     def _pass_on(self, incident: Incident) -> None:
@@ -189,7 +193,12 @@ class IncidentStream:
         for id_ in self._traces.ids():
             if id_ in self._looked:
                 continue
-            if id_ in met or self._only not in (None, int(pid_of(id_))):
+            pid = int(pid_of(id_))
+            followed = self._followed.get(pid)
+            if id_ in met or self._only not in (None, pid):
+                self._looked.add(id_)
+            elif followed is not None and not followed.trace and self._is_of(id_, followed):
+                followed.trace = id_  # it was watched before its trace began
                 self._looked.add(id_)
             elif self._traces.is_open(id_):
                 self._unmet.add(id_)
@@ -215,6 +224,12 @@ class IncidentStream:
         del self._batches[id_]
         if (trace := self._traces.read(id_)) is not None:
             self._pass_on(end_of(trace, time.time()))
+        self.has_ended = self._only is not None
+
+    def _is_of(self, id_: str, followed: _Followed) -> bool:
+        """Whether this is the trace of this host: an older process may have had the same pid."""
+        trace = self._traces.read(id_)
+        return trace is not None and abs(trace.header.time - followed.started) < SAME_START_S
 
     def joined(self, host: KnownHost) -> None:
         client = host.client
@@ -240,9 +255,8 @@ class IncidentStream:
             case control.ErrorReply():
                 self._complain(f"host {host.pid}: {reply.message}")
             case events.Extension() if reply.event in TOLD:
-                incident = self._incident(
-                    host, cast("IncidentKind", reply.event), reply.message, reply.extension, time.time()
-                )
+                event = cast("IncidentKind", reply.event)
+                incident = _incident(host.pid, followed, event, reply.message, reply.extension, time.time())
                 if followed.is_caught_up:
                     followed.told_until = incident.time
                     self._pass_on(incident)
@@ -252,16 +266,14 @@ class IncidentStream:
     def _catch_up(self, host: KnownHost, watched_at: float) -> None:
         """Tells of a host what was before the watch, then what has come since."""
         followed = self._followed[host.pid]
-        id_ = followed.trace or self._traces.id_of(host.pid)
-        trace = self._traces.read(id_) if id_ else None
+        trace = self._trace_of(host.pid, followed)
         self._known.read(host)
-        if trace is not None and not trace.has_ended:
-            followed.trace = id_
+        if trace is not None:
             for incident in incidents_of(trace):
                 if followed.told_until < incident.time <= watched_at and not self._is_waiting(followed, incident):
                     self._pass_on(incident)
         elif not followed.told_until:
-            self._pass_on(self._incident(host, "host_started", "", "", followed.started))
+            self._pass_on(_incident(host.pid, followed, "host_started", "", "", followed.started))
         followed.told_until = time.time()
         waiting, followed.waiting = followed.waiting, []
         followed.is_caught_up = True
@@ -275,13 +287,11 @@ class IncidentStream:
             for each in followed.waiting
         )
 
-    def _incident(
-        self, host: KnownHost, event: IncidentKind, text: str, extension: str, at: float
-    ) -> Incident:  # fmt: skip
-        followed = self._followed[host.pid]
-        return Incident(
-            time=at, pid=host.pid, host=followed.kind, cwd=followed.cwd, extension=extension, event=event, text=text
-        )  # fmt: skip
+    def _trace_of(self, pid: int, followed: _Followed) -> RunTrace | None:
+        """The trace of this host; None without one, or before it is there."""
+        if not followed.trace and (id_ := self._traces.id_of(pid)) and self._is_of(id_, followed):
+            followed.trace = id_
+        return self._traces.read(followed.trace) if followed.trace else None
 
     def lost(self, host: KnownHost) -> None:
         if host.trouble:
@@ -294,18 +304,16 @@ class IncidentStream:
         self._known.refresh()
         if host.pid in self._known.hosts or (followed := self._followed.pop(host.pid, None)) is None:
             return
-        self._looked.add(followed.trace)
-        trace = self._traces.read(followed.trace) if followed.trace else None
         now = time.time()
-        if trace is not None:
+        trace = self._trace_of(host.pid, followed)
+        self._looked.add(followed.trace)
+        if trace is None:
+            self._pass_on(_incident(host.pid, followed, "host_ended", "", "", now))
+        else:
             for incident in incidents_of(trace):
                 if incident.time > followed.told_until:
                     self._pass_on(incident)
             self._pass_on(end_of(trace, now))
-        else:
-            self._followed[host.pid] = followed
-            self._pass_on(self._incident(host, "host_ended", "", "", now))
-            del self._followed[host.pid]
         self.has_ended = self._only is not None
 
     def _complain(self, trouble: str) -> None:
@@ -315,3 +323,11 @@ class IncidentStream:
 
     def close(self) -> None:
         self._known.close()
+
+
+def _incident(
+    pid: int, followed: _Followed, event: IncidentKind, text: str, extension: str, at: float
+) -> Incident:  # fmt: skip
+    return Incident(
+        time=at, pid=pid, host=followed.kind, cwd=followed.cwd, extension=extension, event=event, text=text
+    )  # fmt: skip

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from supervisor.monitoring.metrics import Scrape
 
 CLIENTS_LIMIT = 32
-"""Maximum number of connections. A further one takes the place of the one that has been quiet for longest."""
+"""Maximum number of connections. A further one takes the place of the one that has been quiet for longest, or if all
+have output that waits for them, of the one that has it for longest."""
 ACCEPTED_PER_PASS = 16
 ACCEPT_AGAIN_S = 1.0
 """Seconds until connections are accepted again after the descriptors ran out."""
@@ -77,11 +78,11 @@ class MetricsServer:
 
     def _admit(self, sock: socket.socket) -> None:
         if len(self._clients) >= CLIENTS_LIMIT:
-            quiet = [client for client in self._clients if not client.is_busy]
-            if not quiet:
+            answered = [client for client in self._clients if not client.is_asking]
+            if not answered:
                 sock.close()
                 return
-            min(quiet, key=lambda client: client.quiet_since).close()
+            min(answered, key=lambda client: (client.is_busy, client.quiet_since)).close()
         # A body follows its head at once: with Nagle's algorithm it would wait 40 ms for the client's delayed ACK.
         with suppress(OSError):  # macOS: the client has gone already
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

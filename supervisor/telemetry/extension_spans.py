@@ -15,6 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor.extension.lifecycle import WorkerState
+from supervisor.loop.future import Failure
+from supervisor.telemetry.error_types import BAD_ANSWER, ERRORS, TOOL_ERROR
 from wire.dialects.verdict import VerdictKind
 from wire.text import one_line, valid_text
 
@@ -192,7 +194,8 @@ class ExtensionSpans:
             },
             start_ns=self._ns(asked.asked_at),
         )
-        span.end((verdict.failure or "bad answer") if missing else "", end_ns=self._ns(asked.answered_at))
+        failure = Failure(verdict.failure) if verdict.failure else Failure.BAD_ANSWER
+        span.end(ERRORS[failure] if missing else "", end_ns=self._ns(asked.answered_at))
 
     def _content(self, text: str) -> str | None:
         """A text that is only sent with `has_content`; None without it, or if there is none."""
@@ -212,7 +215,7 @@ class ExtensionSpans:
             {
                 "gen_ai.operation.name": "execute_tool",
                 "gen_ai.tool.name": owned.tool.name,
-                "gen_ai.tool.type": "function",
+                "gen_ai.tool.type": "extension",
                 "gen_ai.tool.call.id": tool_id or None,
                 NAME: valid_text(owned.owner.name),
                 "gen_ai.tool.call.arguments": self._content(args.decode("utf-8", "replace")),
@@ -222,12 +225,12 @@ class ExtensionSpans:
         def called(answer: ToolAnswer) -> None:
             result = answer.frame
             if result is None:
-                failure = "failed" if answer.failure is None else answer.failure.value
+                failure = BAD_ANSWER if answer.failure is None else ERRORS[answer.failure]
                 span.end(failure, one_line(answer.reason, 300) if self._has_content else "")
             else:
                 said = "\n".join(block.text or "" for block in result.content or ())
                 span.set({"gen_ai.tool.call.result": self._content(said)})
-                span.end("tool_error" if result.is_error else "")
+                span.end(TOOL_ERROR if result.is_error else "")
             done(answer)
 
         return span.context, called

@@ -52,6 +52,7 @@ TABLES = {
     "rpc": [
         "ping: round trip",
         "a prompt with",
+        "a new conversation",
         "pieces of text",
         "abort in the midst",
         "MiB resident",

@@ -130,6 +130,19 @@ def test_a_host_that_is_stopped_in_its_tracks_holds_up_no_other(zot: Zot, echo: 
                 os.kill(hung.pid, signal.SIGCONT)
 
 
+def test_a_host_that_is_killed_while_it_hangs_is_told_once(zot: Zot):
+    with hosting(zot, flags=("--no-ext",)) as hung:
+        os.kill(hung.pid, signal.SIGSTOP)
+        with zot.start("events", "-f", "--json") as running:
+            wait_until(lambda: f"host {hung.pid} does not answer" in running.errors())
+            os.kill(hung.pid, signal.SIGKILL)
+            hung.running.process.wait()
+            assert next_incident(running, "host_ended").text == "killed"
+            running.signal(signal.SIGINT)
+            done = running.finish()
+    assert [each.event for each in incidents(done)] == ["host_started", "host_ended"]
+
+
 def test_a_reader_that_goes_ends_it_without_a_word(zot: Zot):
     with zot.start("events", "-f") as running:
         wait_until(lambda: "no host is running" in running.errors())

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -23,6 +24,7 @@ from tests.support.host import SOON, Host
 from tests.support.host_process import hosting
 from tests.support.patience import PATIENCE_S
 from tests.support.recorded_metrics import fired, need_promtool, promtool
+from tests.support.systemd import need_systemd_analyze, read, verify
 from tests.support.zot_fixtures import zot
 
 if TYPE_CHECKING:
@@ -186,6 +188,14 @@ def test_promtool_finds_no_fault_in_rules_and_settings():
     for words in (("check", "rules", RULES), ("check", "config", FOLDER / "prometheus.yml")):
         done = promtool(*words)
         assert done.returncode == 0, done.stdout
+
+
+def test_systemd_reads_the_unit(tmp_path: Path):
+    need_systemd_analyze()
+    unit = Path(shutil.copy(FOLDER / "zot-metrics.service", tmp_path))
+    assert verify(unit, is_of_user=True) == (0, "")
+    words, _environment = read(unit, is_of_user=True)
+    assert words == ["/usr/bin/env", "zot", "metrics", "--listen", "127.0.0.1:9469", "--kind", "host"]
 
 
 def test_promtool_finds_no_fault_in_the_metrics(host: Recorded):

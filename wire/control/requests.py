@@ -95,6 +95,8 @@ class SetLimits(Message, frozen=True, tag="set_limits"):
     """Whether a person has agreed to what `consent_needed` says."""
     only_check: bool = False
     """Whether nothing is changed: the answer is as it would be."""
+    kept: bool = False
+    """Whether config.json has them now: their origin is then `kept`."""
 
 
 class Reload(Message, frozen=True, tag="reload"):

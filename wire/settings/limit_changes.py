@@ -136,11 +136,16 @@ class LimitRules(msgspec.Struct, frozen=True):
 
         return {limit: origin(limit) for limit in _FIELDS if getattr(self.of(name, manifest), limit) is not None}
 
-    def with_order(self, name: str, changes: LimitChanges) -> LimitRules:
-        """The rules after a command for one extension. `default` takes back what the user has set so far."""
-        reset = {limit for limit, value in changes.items() if value == DEFAULT}
-        ordered = merge_changes(self.ordered.get(name, {}), changes)
-        kept = {limit: value for limit, value in self.kept.get(name, {}).items() if limit not in reset}
+    def with_order(self, name: str, changes: LimitChanges, *, is_kept: bool = False) -> LimitRules:
+        """The rules after a command for one extension, whose limits the user keeps with `is_kept`. `default` takes back
+        what the user has set so far."""
+        ordered, kept = self.ordered.get(name, {}), self.kept.get(name, {})
+        if is_kept:
+            ordered = {limit: value for limit, value in ordered.items() if limit not in changes}
+            kept = merge_changes(kept, changes)
+        else:
+            ordered = merge_changes(ordered, changes)
+            kept = {limit: value for limit, value in kept.items() if changes.get(limit) != DEFAULT}
         return LimitRules(self.defaults, {**self.kept, name: kept}, {**self.ordered, name: ordered})
 
 

@@ -33,7 +33,8 @@ from wire.dialects.table import MODULES, find_dialect
 
 NOT_OF_A_RUN = (
     "agent.batch.", "agent.rpc", "agent.images.scale_main", "supervisor.harness", "supervisor.host",
-    "supervisor.install", "supervisor.template",
+    "supervisor.install", "supervisor.telemetry.exporter_main", "supervisor.telemetry.extension_metrics",
+    "supervisor.telemetry.host_telemetry", "supervisor.telemetry.otlp_session", "supervisor.template",
 )  # fmt: skip
 """Rooms that no run uses, and programs that import what only they need."""
 OF_A_RUN = (

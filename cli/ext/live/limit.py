@@ -92,7 +92,7 @@ def _change(
     if checked is None:
         return 0
     path = _keep(name, changes) if keep else None
-    request = control.SetLimits(client.next_id(), name, changes, consent=True)
+    request = control.SetLimits(client.next_id(), name, changes, consent=True, kept=keep)
     try:
         reply = client.ask(request, control.LimitsSet)
     except ControlError as error:

@@ -26,9 +26,13 @@ def test_a_batch_is_told_from_its_start_to_its_end_with_what_happens_in_its_runs
             held = next_incident(watching, "host_started")
             assert held.host == "batch"
             fallen = [next_incident(watching, None, "failing") for _run in range(2)]
-            assert "host_started" in [each.event for each in incidents(zot.run("events", str(held.pid), "--json"))]
-            (zot.cwd / "go").touch()
-            assert running.finish().status == 0
+            with zot.start("events", str(held.pid), "-f", "--json") as of_batch:
+                assert next_incident(of_batch, "host_started") == held
+                (zot.cwd / "go").touch()
+                assert running.finish().status == 0
+                alone = of_batch.finish()
+            assert alone.status == 0
+            assert [each.event for each in incidents(alone) if each.extension] == ["exited", "exited"]
         while (told := next_incident(watching, "host_ended")).host != "batch":
             assert told.host == "run"
         assert (told.pid, told.text) == (held.pid, "done")

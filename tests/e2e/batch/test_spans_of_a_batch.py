@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.batch.message_batches.lifecycle import POLL_VARIABLE
-from tests.support.batch_command import BatchCommand
+from tests.support.batch_command import BatchCommand, obey
+from tests.support.messages_server import http_error
 from tests.support.node_place import NodePlace
 from tests.support.otlp_receiver import OtlpReceiver
 from tests.support.span_tree import Node, received
@@ -119,6 +120,21 @@ def test_a_batch_whose_collector_is_gone_says_so_in_one_line(batch: BatchCommand
     assert outcome.status == 0
     assert Counter("otel" in line for line in outcome.stderr.splitlines())[True] == 1
     assert json.loads(outcome.stdout.splitlines()[-1])["type"] == "batch_end"
+
+
+def test_a_wait_for_a_rate_limit_is_a_span_of_the_task(
+    batch: BatchCommand, server: MessagesServer, collector: OtlpReceiver
+) -> None:
+    batch.tasks({"one": "hello"})
+    replies = iter([http_error(429, retry_after_ms=200)])
+    server.otherwise = lambda request: next(replies, None) or obey(request)
+    outcome = batch.run("--otel")
+    assert outcome.status == 0, outcome.stderr
+    tree = by_task(collector)["one"]
+    assert tree.names() == ["zot.task one", ["invoke_agent zot", f"chat {MODEL}"], "wait rate_limit"]
+    assert tree.find("wait rate_limit").attributes == {"zot.wait.for": "rate_limit", "zot.attempt.number": 1}
+    (wait,), (request,) = collector.named("wait rate_limit"), collector.named(f"chat {MODEL}")
+    assert request.start_ns < wait.start_ns < wait.end_ns < request.end_ns
 
 
 def test_a_message_batch_has_a_request_for_each_attempt(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import select
 import socket
 from typing import TYPE_CHECKING
 
 import pytest
 
+from supervisor.fleet import metrics_server
 from supervisor.fleet.http_connection import HEAD_S, IDLE_S, LINGER_S, STUCK_S, HttpConnection
 from supervisor.fleet.http_head import PLAIN
 from supervisor.fleet.metrics_server import CLIENTS_LIMIT
@@ -51,6 +53,10 @@ class Client:
         except OSError:
             self.has_ended = True
         return self.got
+
+    def has_something(self) -> bool:
+        """Whether something waits to be read."""
+        return bool(select.select([self.socket], [], [], 0)[0])
 
     def answer(self) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body of the next answer, which has a body."""
@@ -225,3 +231,13 @@ def test_a_new_client_takes_the_place_of_the_quietest(client, serving):
     assert crowd[-1].say(GET).answer()[0] == 200
     gone = [each for each in crowd if each.pull() is not None and each.has_ended]
     assert len(crowd) - len(gone) <= CLIENTS_LIMIT
+
+
+def test_a_new_client_takes_the_place_of_one_that_does_not_read(client, monkeypatch):
+    monkeypatch.setattr(metrics_server, "CLIENTS_LIMIT", 2)
+    monkeypatch.setattr(metrics_server, "render_scrape", lambda _scrape, openmetrics: bytes(1 << 25))
+    stuck = [client().say(GET) for _ in range(2)]
+    stuck[0].serving.until(lambda: all(map(Client.has_something, stuck)), poll_s=0.01)
+    late = client().say(GET)
+    late.serving.until(lambda: late.pull().startswith(b"HTTP/1.1 200"), poll_s=0.01)
+    stuck[0].ends()

@@ -90,7 +90,7 @@ def test_a_start_a_verdict_and_a_call(host, recorded):
         "zot.verdict.blocked": False, "gen_ai.tool.name": "env", "gen_ai.tool.call.id": "t1",
     }  # fmt: skip
     assert execute.attributes == {
-        "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "env", "gen_ai.tool.type": "function",
+        "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "env", "gen_ai.tool.type": "extension",
         "zot.extension.name": "said",
     }  # fmt: skip
     assert not any(span.is_error for span in recorded.spans)
@@ -147,7 +147,7 @@ def test_a_crash_its_wait_and_the_next_start(host, recorded):
     }  # fmt: skip
     assert (ended.is_error, ended.message) == (True, "exit 3")
     assert [link.span_id for link in ended.links] == [first.span_id]
-    assert execute.attributes["error.type"] == "died"
+    assert execute.attributes["error.type"] == "crashed"
     assert wait.attributes == {"zot.extension.name": "said", "zot.wait.for": "restart"}
     assert ended.end_ns <= wait.end_ns
     assert second.attributes["zot.extension.is_restart"] is True

@@ -98,6 +98,19 @@ def test_the_user_counts_more_than_the_manifest_and_a_command_more_than_the_file
     assert rules.of("b", manifest) == manifest.over(defaults)
 
 
+@given(LIMITS, CHANGES, ORDERS, ORDERS)
+def test_a_host_judges_by_kept_limits_as_the_next_one_does(
+    manifest: Limits, kept: LimitChanges, ordered: LimitChanges, changes: LimitChanges
+) -> None:
+    rules = LimitRules(kept={"a": kept})
+    now = rules.with_order("a", ordered).with_order("a", changes, is_kept=True)
+    following = LimitRules(kept={"a": merge_changes(kept, changes)})
+    for name in changes:
+        assert getattr(now.of("a", manifest), name) == getattr(following.of("a", manifest), name)
+        assert now.origins("a", manifest).get(name) != "command"
+    assert rules.with_order("a", changes).of("a", manifest) == following.of("a", manifest)
+
+
 @given(LIMITS, ORDERS, ORDERS)
 def test_two_commands_are_as_one(manifest: Limits, first: LimitChanges, second: LimitChanges) -> None:
     one_by_one = LimitRules().with_order("a", first).with_order("a", second)

@@ -6,6 +6,7 @@ import errno
 import gc
 import os
 import socket
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from wire import events
 from wire.batch import link
 from wire.batch.outcome import TaskStatus
 from wire.batch.task import Task, encode_task
+from wire.frames.trace_context import TraceContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,6 +118,22 @@ def test_a_fork_runs_a_task_and_imports_nothing(zot: Zot, forks: Forks) -> None:
     assert (ended.status, ended.diff) == (TaskStatus.OK, "diffs/a.diff"), forks.stderr
     assert isinstance(records[-1], events.Done)
     assert forks.stderr.splitlines()[-1] == b"imported: []"
+
+
+def test_a_fork_with_spans_imports_nothing(zot: Zot, forks: Forks) -> None:
+    script = Script(zot.cwd).call(("bash", {"command": "true"}), results=[ok(f"$ true\n\n{EXIT}")]).answer("done")
+    task = Task(id="a", prompt="go", replay=str(script.write(zot.folder / "c.jsonl")))
+    _, ended = forks.run(task, {"otel": True, "otel_content": True}, context=TraceContext("a" * 32, "b" * 16))
+    assert (ended.status, ended.reason) == (TaskStatus.OK, ""), forks.stderr
+    assert forks.stderr.splitlines() == [b"imported: []"]
+
+
+def test_the_template_does_not_import_the_sdk_of_opentelemetry() -> None:
+    """A library of others may import its API."""
+    code = "import sys; from agent.batch.run import template_main; template_main.import_all()"
+    shows = "; print([name for name in ('opentelemetry.sdk', 'opentelemetry.exporter') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code + shows], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 @pytest.mark.slow

@@ -161,7 +161,7 @@ def test_kept_limits_are_in_the_file_and_hold_in_the_next_host(zot: Zot, host: H
     file.chmod(0o640)
     (kept,) = run(zot, "ext", "limit", "memory_hog", "rss_mb=300", "processes=none", "--keep", "--json").json_lines
     assert (kept["kept_in"], kept["later"]) == (str(file), [])
-    assert limits(zot) == {"rss_mb": (300, "command")}
+    assert limits(zot) == {"rss_mb": (300, "kept")}
     assert file.read_text() == (
         '{\n    "theme": "dark",  \n    "model": "m",\n    "extension_limits": {\n        "memory_hog": {\n'
         '            "rss_mb": 300,\n            "processes": null\n        }\n    }\n}\n'
