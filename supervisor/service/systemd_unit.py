@@ -44,7 +44,6 @@ KillMode=mixed
 Delegate=yes
 OOMPolicy=continue
 NoNewPrivileges=yes
-RestrictSUIDSGID=yes
 RestrictRealtime=yes
 LockPersonality=yes
 """
@@ -57,7 +56,8 @@ ProtectKernelModules=yes
 
 Extensions need what others take away: `ProtectKernelTunables` and `ProtectKernelLogs` (with them a sandbox of an
 extension cannot mount its own /proc), `ProtectClock` (no devices but the standard ones), `ProtectControlGroups` (the
-delegated cgroup would be read-only), `MemoryDenyWriteExecute` (Node compiles at run time), `PrivateTmp`, `ProtectHome`.
+delegated cgroup would be read-only), `MemoryDenyWriteExecute` (Node compiles at run time), `PrivateTmp`, `ProtectHome`,
+`RestrictSUIDSGID` (git could not write to a repository that a group shares).
 """
 
 

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 PROGRAM = shutil.which("systemd-analyze")
 ESCAPED = re.compile(r"\\([0-7]{3}|.)", re.DOTALL)
 WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|([^ ]+)')
+HOST_FLAGS = {
+    "ext": (), "mcp_config": (), "no_ext": True, "cwd": None, "trust_project": False, "watch": False,
+    "strict_guards": False, "allow_asked": False, "profile_on_stall": False, "stats": None, "stats_interval": None,
+    "metrics": None, "openmetrics": False, "otel": False, "no_trace": False, "share": (), "log_format": "console",
+    "log_level": "info",
+}  # fmt: skip
+"""The flags of a host without extensions, as the installer takes them."""
 LETTERS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 

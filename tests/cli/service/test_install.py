@@ -15,7 +15,7 @@ from cli.service.host_flags import written_flags
 from supervisor.service.systemd_unit import MARK
 from tests.support.extension_folder import extension
 from tests.support.project_extension import put
-from tests.support.systemd import need_systemd_analyze, read, verify
+from tests.support.systemd import HOST_FLAGS, need_systemd_analyze, read, verify
 from tests.support.zot_process import wait_until
 
 START = "systemctl --user daemon-reload && systemctl --user enable --now zot-host\n"
@@ -181,17 +181,9 @@ def system(tmp_path, monkeypatch):
     return tmp_path / "system"
 
 
-FLAGS = {
-    "ext": (), "mcp_config": (), "no_ext": True, "cwd": None, "trust_project": False, "watch": False,
-    "strict_guards": False, "allow_asked": False, "profile_on_stall": False, "stats": None, "stats_interval": None,
-    "metrics": None, "openmetrics": False, "otel": False, "no_trace": False, "share": (), "log_format": "console",
-    "log_level": "info",
-}  # fmt: skip
-
-
 def test_a_unit_of_the_system_runs_as_the_user_who_calls_it(system, capsys):
     need_systemd_analyze()
-    assert install.run_install(FLAGS, is_of_user=False, replaces=False) == 0
+    assert install.run_install(HOST_FLAGS, is_of_user=False, replaces=False) == 0
     unit = system / "zot-host.service"
     me = pwd.getpwuid(os.geteuid()).pw_name
     assert f"\nUser={me}\n" in unit.read_text()
@@ -209,7 +201,7 @@ def test_under_sudo_it_runs_as_the_user_who_called_sudo(system, monkeypatch):
     monkeypatch.setenv("HOME", "/root")
     monkeypatch.setenv("XDG_STATE_HOME", "/root/state")
     monkeypatch.delenv("ZOT_HOME")
-    install.run_install(FLAGS, is_of_user=False, replaces=False)
+    install.run_install(HOST_FLAGS, is_of_user=False, replaces=False)
     text = (system / "zot-host.service").read_text()
     assert "\nUser=nobody\n" in text
     assert f"\nEnvironment=ZOT_HOME={nobody.pw_dir}/.local/state/zot\n" in text
@@ -217,11 +209,11 @@ def test_under_sudo_it_runs_as_the_user_who_called_sudo(system, monkeypatch):
 
 @pytest.mark.parametrize("answer", [True, False])
 def test_at_a_terminal_it_asks_before_it_replaces(system, monkeypatch, answer):
-    install.run_install(FLAGS, is_of_user=False, replaces=False)
+    install.run_install(HOST_FLAGS, is_of_user=False, replaces=False)
     questions = []
     monkeypatch.setattr(install, "is_attended", lambda: True)
     monkeypatch.setattr(install, "ask", lambda text: questions.append(text) or answer)
-    more = {**FLAGS, "watch": True}
+    more = {**HOST_FLAGS, "watch": True}
     if answer:
         assert install.run_install(more, is_of_user=False, replaces=False) == 0
     else:
@@ -243,7 +235,7 @@ def test_an_account_that_is_not_there_is_refused(system, monkeypatch):
     monkeypatch.setattr(install.os, "geteuid", lambda: 0)
     monkeypatch.setenv("SUDO_USER", "no-such-user")
     with pytest.raises(UnableError, match="there is no account no-such-user"):
-        install.run_install(FLAGS, is_of_user=False, replaces=False)
+        install.run_install(HOST_FLAGS, is_of_user=False, replaces=False)
 
 
 def test_a_folder_without_permission_is_refused_with_advice(system, monkeypatch):
@@ -252,25 +244,25 @@ def test_a_folder_without_permission_is_refused_with_advice(system, monkeypatch)
 
     monkeypatch.setattr(install, "make_folder", refuse)
     with pytest.raises(UnableError, match="Permission denied; call it with sudo, or use --user"):
-        install.run_install(FLAGS, is_of_user=False, replaces=False)
+        install.run_install(HOST_FLAGS, is_of_user=False, replaces=False)
 
 
 def test_on_macos_it_is_a_property_list_in_the_session(system, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(install.sys, "platform", "darwin")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert install.run_install(FLAGS, is_of_user=True, replaces=False) == 0
+    assert install.run_install(HOST_FLAGS, is_of_user=True, replaces=False) == 0
     written = tmp_path / "Library" / "LaunchAgents" / "pyzot.host.plist"
     assert "not tried" in written.read_text()
     assert re.fullmatch(rf"launchctl bootstrap gui/\d+ {written}\n", capsys.readouterr().out)
     assert install.run_uninstall(is_of_user=True) == 0
     assert not written.exists()
     with pytest.raises(UnableError, match="on macOS only with --user"):
-        install.run_install(FLAGS, is_of_user=False, replaces=False)
+        install.run_install(HOST_FLAGS, is_of_user=False, replaces=False)
 
 
 def test_each_flag_is_written_as_it_was_given(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    given = {**FLAGS, "ext": ("a", "/b"), "cwd": "p", "stats": "s", "stats_interval": 2.5, "share": ("x", "y")}
+    given = {**HOST_FLAGS, "ext": ("a", "/b"), "cwd": "p", "stats": "s", "stats_interval": 2.5, "share": ("x", "y")}
     given |= {"log_level": "debug", "strict_guards": True}
     assert written_flags(given) == (
         "--ext", f"{tmp_path}/a", "--ext", "/b", "--no-ext", "--cwd", f"{tmp_path}/p", "--strict-guards",

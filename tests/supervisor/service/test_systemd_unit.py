@@ -93,8 +93,10 @@ def test_each_unit_has_what_the_host_relies_on(setting: str):
 
 
 @pytest.mark.parametrize(
-    "setting", ["MemoryDenyWriteExecute", "ProtectControlGroups", "ProtectHome", "PrivateTmp", "ProtectKernelTunables"]
-)
+    "setting",
+    ["MemoryDenyWriteExecute", "ProtectControlGroups", "ProtectHome", "PrivateTmp", "ProtectKernelTunables",
+     "RestrictSUIDSGID"],
+)  # fmt: skip
 def test_no_unit_takes_away_what_extensions_need(setting: str):
     assert setting not in unit_text(service(account="me"))
 
