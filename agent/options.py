@@ -10,7 +10,7 @@ from agent.run_flags import RunFlags
 from supervisor.cleanup.keeper import Keeper  # noqa: TC001  (msgspec reads the annotations)
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import Config
-from wire.frames.trace_context import TraceContext  # noqa: TC001  (msgspec reads the annotations)
+from wire.trace_context import TraceContext  # noqa: TC001  (msgspec reads the annotations)
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from wire.dialects.base import HostInfo
     from wire.dialects.host_calls import HostCall
     from wire.events import Cost, Record
-    from wire.frames.trace_context import TraceContext
     from wire.stats import ExtensionStats, HostKind
+    from wire.trace_context import TraceContext
 
     Answered = Callable[[ToolAnswer], None]
     BeginCallSpan = Callable[[OwnedTool, bytes, str, Answered], tuple[TraceContext, Answered]]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from supervisor.telemetry.span_recorder import OpenSpan
     from supervisor.telemetry.telemetry import Telemetry
     from wire.batch.outcome import Outcome
-    from wire.frames.trace_context import TraceContext
+    from wire.trace_context import TraceContext
     from wire.traces.span import Value
 
     Tell = Callable[[records.AnyRecord], None]

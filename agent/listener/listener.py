@@ -125,7 +125,8 @@ class RpcListener:
                 if advice := advice_on_length(self._path):
                     self._say(advice)
                 self._tell_manager(READY="1", STATUS=f"serves {self._path}")
-                self._ping()
+                if self._manager is not None:
+                    self._manager.ping_every(self._ping_s)
                 self._loop.call_later(LOOK_S, self._look)
                 self._loop.run_until(lambda: self.phase is not ListenerPhase.SERVING)
                 self._end_conversations()
@@ -238,12 +239,6 @@ class RpcListener:
     def _tell_manager(self, **values: str) -> None:
         if self._manager is not None:
             self._manager.send(values)
-
-    def _ping(self) -> None:
-        """Gives the signs of life that the manager asks for."""
-        if self._manager is not None and self._ping_s is not None:
-            self._manager.ping()
-            self._loop.call_later(self._ping_s, self._ping)
 
     # --- lines for the operator -----------------------------------------------------------------------------
 

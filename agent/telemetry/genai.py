@@ -1,4 +1,5 @@
-"""The names of the conventions for generative AI, and the words of zot for the same things. Pure."""
+"""The names of OpenTelemetry's conventions for generative AI, version 0.1.0, which builds on version 1.45.0 of the
+general ones, and the words of zot for the same things. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +13,6 @@ if TYPE_CHECKING:
 
     from wire.events import Totals
     from wire.traces.span import Value
-
-CONVENTIONS = "semantic-conventions-genai v0.1.0, which depends on semantic-conventions v1.45.0"
-"""The release of the OpenTelemetry conventions that these names follow."""
 
 AGENT = "zot"
 """The name of the agent."""

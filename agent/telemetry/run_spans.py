@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agent.transcript import ToolResult
     from supervisor.calls.guarded_call import GuardedCall
     from supervisor.telemetry.span_recorder import OpenSpan, SpanRecorder
-    from wire.frames.trace_context import TraceContext
+    from wire.trace_context import TraceContext
 
 
 CLIENT = "client:"

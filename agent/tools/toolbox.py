@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from supervisor.process.teardown import Stoppable
     from supervisor.supervisor import Supervisor
-    from wire.frames.trace_context import TraceContext
+    from wire.trace_context import TraceContext
 
 
 CANCELLED_S = KILL.in_all + 1.0

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from supervisor.telemetry.host_telemetry import HostTelemetry
-    from wire.frames.trace_context import TraceContext
     from wire.stats import HostKind
+    from wire.trace_context import TraceContext
 
 FLUSH_S = 0.5
 LOOK_S = 0.3

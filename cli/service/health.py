@@ -31,7 +31,7 @@ UNHEALTHY = frozenset({"failed", "over_limit", "restarting"})
 LINE_LENGTH = 1000
 
 
-class Verdict(NamedTuple):
+class HealthLine(NamedTuple):
     """One line: a host, or one of its extensions."""
 
     is_ok: bool
@@ -45,7 +45,7 @@ class Verdict(NamedTuple):
 
 
 def run_health(pid: int | None, *, as_json: bool) -> int:
-    """Prints the verdicts on the host `pid`, or on every zot host; returns the exit status, 1 if one fails. Raises
+    """Prints the lines about the host `pid`, or on every zot host; returns the exit status, 1 if one fails. Raises
     `ControlError` if there is no such host."""
     found = survey(WITHIN_S, only=pid)
     asked = [host for host in found if pid is not None or _is_zot_host(host)]
@@ -55,17 +55,17 @@ def run_health(pid: int | None, *, as_json: bool) -> int:
     clients = [host.client for host in asked if host.client is not None]
     answers = ask_all(clients, control.GetStats, control.StatsReply, STATS_S)
     close(clients)
-    verdicts: list[Verdict] = []
+    lines: list[HealthLine] = []
     for host in asked:
         answer = ControlError(host.trouble) if host.client is None else answers[host.client]
-        verdicts += _silent(host, str(answer)) if isinstance(answer, ControlError) else _of_host(host, answer.stats)
+        lines += _silent(host, str(answer)) if isinstance(answer, ControlError) else _of_host(host, answer.stats)
     if as_json:
-        for verdict in verdicts:
-            print_json(_record(verdict))
+        for line in lines:
+            print_json(_record(line))
     else:
-        for line in align_columns([_cells(verdict) for verdict in verdicts]):
-            print(line)  # noqa: T201
-    return 0 if all(verdict.is_ok for verdict in verdicts) else Status.ERROR.exit_code
+        for text in align_columns([_cells(line) for line in lines]):
+            print(text)  # noqa: T201
+    return 0 if all(line.is_ok for line in lines) else Status.ERROR.exit_code
 
 
 def _is_zot_host(host: SurveyedHost) -> bool:
@@ -75,40 +75,40 @@ def _is_zot_host(host: SurveyedHost) -> bool:
     return os.path.exists(host.socket.removesuffix(SUFFIX) + ATTACH_SUFFIX)
 
 
-def _silent(host: SurveyedHost, trouble: str) -> Iterator[Verdict]:
-    yield Verdict(False, host.pid, "", "", "silent", f"{trouble}; kill -CONT {host.pid} if a signal has stopped it")
+def _silent(host: SurveyedHost, trouble: str) -> Iterator[HealthLine]:
+    yield HealthLine(False, host.pid, "", "", "silent", f"{trouble}; kill -CONT {host.pid} if a signal has stopped it")
 
 
-def _of_host(host: SurveyedHost, stats: Stats) -> Iterator[Verdict]:
+def _of_host(host: SurveyedHost, stats: Stats) -> Iterator[HealthLine]:
     kind = stats.host.kind
     total = counted(len(stats.extensions), "extension")
     up = number_format.duration(stats.host.uptime_s)
-    yield Verdict(True, host.pid, kind, "", "running", f"{KINDS[kind]} with {total}, for {up}")
+    yield HealthLine(True, host.pid, kind, "", "running", f"{KINDS[kind]} with {total}, for {up}")
     for name, extension in stats.extensions.items():
         yield _of_extension(host.pid, kind, name, extension)
     for skipped in () if host.info is None else host.info.skipped:
         state = "untrusted" if skipped.is_waiting else "skipped"
-        yield Verdict(skipped.is_waiting, host.pid, kind, skipped.name, state, f"not started: {skipped.reason}")
+        yield HealthLine(skipped.is_waiting, host.pid, kind, skipped.name, state, f"not started: {skipped.reason}")
 
 
-def _of_extension(pid: int, kind: str, name: str, extension: ExtensionStats) -> Verdict:
+def _of_extension(pid: int, kind: str, name: str, extension: ExtensionStats) -> HealthLine:
     bad = [alarm.text for alarm in extension.alarms if alarm.kind in UNHEALTHY]
     warnings = [alarm.text for alarm in extension.alarms if alarm.kind not in UNHEALTHY]
     message = "; ".join(bad or warnings) or extension.failure
-    return Verdict(not bad, pid, kind, name, extension.state, message)
+    return HealthLine(not bad, pid, kind, name, extension.state, message)
 
 
-def _record(verdict: Verdict) -> dict[str, Any]:
-    said = verdict._asdict()
+def _record(line: HealthLine) -> dict[str, Any]:
+    said = line._asdict()
     return {"status": "ok" if said.pop("is_ok") else "fail", **said}
 
 
-def _cells(verdict: Verdict) -> tuple[str, ...]:
-    said = f"{verdict.state}: {verdict.message}" if verdict.message and verdict.extension else verdict.message
-    name = verdict.extension or "-"
+def _cells(line: HealthLine) -> tuple[str, ...]:
+    said = f"{line.state}: {line.message}" if line.message and line.extension else line.message
+    name = line.extension or "-"
     return (
-        "ok" if verdict.is_ok else "fail",
-        str(verdict.host),
+        "ok" if line.is_ok else "fail",
+        str(line.host),
         one_line(name, 200),
-        one_line(said or verdict.state, LINE_LENGTH),
+        one_line(said or line.state, LINE_LENGTH),
     )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from supervisor.extension.worker import Worker
     from wire import frames
     from wire.dialects.host_calls import HostCall
-    from wire.frames.trace_context import TraceContext
+    from wire.trace_context import TraceContext
 
 CHAIN_LIMIT = 4
 """Maximum number of calls that wait for one another, the first one included. zot's limit."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop
     from supervisor.registry.checkers import Checkers
-    from wire.frames.trace_context import TraceContext
+    from wire.trace_context import TraceContext
 
 
 Frame = TypeVar("Frame")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.loop.loop import Loop
     from wire import frames
-    from wire.frames.trace_context import TraceContext
+    from wire.trace_context import TraceContext
 
 
 class Marks(Protocol):

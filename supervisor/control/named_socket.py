@@ -8,14 +8,13 @@ would send him their token.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import stat
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from supervisor.control.unix_socket import LONGEST_PATH, fault_of_connecting, make_listener
+from supervisor.home.safe_files import take_lock
 
 if TYPE_CHECKING:
     import socket
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 LOCK_S = 2.0
 """Default maximum wait in seconds for another process that makes a socket in the same folder."""
-LOCK_POLL_S = 0.01
 
 
 class UnusablePathError(Exception):
@@ -107,19 +105,8 @@ def _locked(folder: Path, wait_s: float) -> Iterator[None]:
     Raises `UnusablePathError`."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        deadline = time.monotonic() + wait_s
-        while not _takes_lock(fd):
-            if time.monotonic() >= deadline:
-                raise UnusablePathError(f"another program has locked the folder {folder}; try again, or choose another")
-            time.sleep(LOCK_POLL_S)
+        if not take_lock(fd, wait_s):
+            raise UnusablePathError(f"another program has locked the folder {folder}; try again, or choose another")
         yield
     finally:
         os.close(fd)
-
-
-def _takes_lock(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -17,10 +17,10 @@ from supervisor.extension.program_worker import RestartedElsewhereError
 from supervisor.loop.loop import Timestamp
 from wire import control, frames
 from wire.dialects.base import EVENTS, HOOK_POINTS
-from wire.frames.trace_context import read_context
 from wire.settings.limit_changes import LimitError
 from wire.suggestions import UnknownNameError
 from wire.text import valid_text
+from wire.trace_context import read_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -160,23 +160,27 @@ def locked(path: Path, within_s: float, mode: int = 0o600) -> Iterator[None]:
     """Holds the lock `PATH.lock` for the block: our programs that change the file take turns. Raises `TimeoutError` if
     another one holds it for `within_s` seconds, and `OSError`."""
     lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
-    deadline = time.monotonic() + within_s
     try:
-        while not _takes(lock):
-            if time.monotonic() > deadline:
-                raise TimeoutError(errno.ETIMEDOUT, f"another program has held {path.name}.lock for {within_s:g} s")
-            time.sleep(POLL_S)
+        if not take_lock(lock, within_s):
+            raise TimeoutError(errno.ETIMEDOUT, f"another program has held {path.name}.lock for {within_s:g} s")
         yield
     finally:
         os.close(lock)
 
 
-def _takes(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def take_lock(fd: int, within_s: float) -> bool:
+    """Takes the lock of an open file or folder; the close of `fd` gives it back. Returns False if another program has
+    held it for `within_s` seconds."""
+    deadline = time.monotonic() + within_s
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(POLL_S)
+        else:
+            return True
 
 
 # --- rotating -----------------------------------------------------------------------------------------------

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop, Timer
     from supervisor.mcp_server.source import ExtensionSource
     from wire import frames
-    from wire.frames.trace_context import TraceContext
     from wire.framing import Line
     from wire.mcp_server.offer import Action
     from wire.mcp_server.requests import Key
     from wire.mcp_server.session import ServedSession
+    from wire.trace_context import TraceContext
 
 LINE_LIMIT = 16 * 1024 * 1024
 """Maximum of one line of the client in bytes."""

@@ -18,6 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from supervisor.discovery.found_extension import Scope
+from supervisor.extension.handover import STOPPED
 from wire.manifest import Manifest, ManifestError
 
 if TYPE_CHECKING:
@@ -65,7 +66,6 @@ class Skip(msgspec.Struct, frozen=True):
 
 
 NO_PROGRAM = "its manifest has no exec now"
-HALTED = "it was stopped by zot ext stop; zot ext start {} starts it again"
 Plan = Start | Replace | Stop | Keep | Skip
 
 
@@ -142,7 +142,7 @@ def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tupl
 
 
 def _stay_halted(name: str) -> Stop:
-    return Stop(HALTED.format(shlex.quote(name)))
+    return Stop(STOPPED.format(shlex.quote(name)))
 
 
 def _skipped(found: FoundExtension, by_folder: Mapping[Path, SkippedExtension]) -> SkippedExtension | None:

@@ -78,6 +78,12 @@ class NotifySocket:
         if not self._kept:
             self._write("WATCHDOG=1")
 
+    def ping_every(self, seconds: float | None) -> None:
+        """Sends a sign of life now and after each `seconds`; never if they are None."""
+        if seconds is not None:
+            self.ping()
+            self._loop.call_later(seconds, lambda: self.ping_every(seconds))
+
     def _flush(self) -> None:
         if self._timer is not None:
             self._timer.cancel()

@@ -77,8 +77,7 @@ class ServiceLink:
         self.phase = ServicePhase.STARTING
         self._loop.call_later(READY_WITHIN_S, self._become_ready)
         self._loop.call_later(0, self._look)
-        if self._ping_s is not None:
-            self._ping()
+        self._socket.ping_every(self._ping_s)
 
     def changed(self) -> None:
         """The state of an extension may have changed."""
@@ -128,9 +127,3 @@ class ServiceLink:
             return {}
         self._status = line
         return {"STATUS": line}
-
-    def _ping(self) -> None:
-        assert self._socket is not None
-        assert self._ping_s is not None
-        self._socket.ping()
-        self._loop.call_later(self._ping_s, self._ping)

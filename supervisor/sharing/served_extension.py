@@ -19,7 +19,7 @@ from supervisor.sharing.session_use import Uses
 from wire import frames
 from wire.dialects import attach
 from wire.dialects.attach import Registered
-from wire.frames.trace_context import read_context
+from wire.trace_context import read_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -101,7 +101,7 @@ class Exporter:
     def _failed(self, failed: Failed) -> None:
         self._failures.setdefault(failed.signal, failed)
         cause = failed.where, failed.reason
-        if self._is_lasting and cause not in self._told and len(self._told) < CAUSES:
+        if self._is_lasting and not self._is_closed and cause not in self._told and len(self._told) < CAUSES:
             self._told.add(cause)
             self._say(f"{_words(failed)}; {failed.signal} are lost while that lasts")
 

@@ -40,12 +40,11 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExport
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags, TraceState
 
-from supervisor.telemetry.extension_metrics import METRICS
+from supervisor.telemetry.extension_metrics import METRICS, NAME, Figures
 from supervisor.telemetry.lines import Failed, Order, Sent, decode_order, encode
 from supervisor.telemetry.otlp_session import OtlpSession
 from supervisor.telemetry.settings import GRPC
 from wire.framing import LineSplitter, Oversize
-from wire.stats import Stats
 from wire.text import one_line
 from wire.traces.span import Span, Spans
 
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
 
     from opentelemetry.metrics import CallbackOptions
 
-    from wire.frames.trace_context import TraceContext
+    from wire.trace_context import TraceContext
 
 SCHEMA = "https://opentelemetry.io/schemas/1.45.0"
 """The version of the semantic conventions, on which version 0.1.0 of those for generative AI builds."""
@@ -70,7 +69,7 @@ LATE_S = 1.0
 LONG = 1 << 63
 """The smallest whole number that OTLP cannot hold."""
 
-_lines: msgspec.json.Decoder[Spans | Stats] = msgspec.json.Decoder(Spans | Stats)
+_lines: msgspec.json.Decoder[Spans | Figures] = msgspec.json.Decoder(Spans | Figures)
 
 
 class Host:
@@ -240,7 +239,7 @@ class Metrics:
 
     def __init__(self, order: Order, host: Host, resource: Resource) -> None:
         self.session = OtlpSession()
-        self.stats: Stats | None = None
+        self.figures: Figures | None = None
         self._host = host
         watched = _watched(self._exporter_class(order), self._exported)
         options: dict[str, Any] = {"session": self.session} if order.metrics == "http" else {}
@@ -250,19 +249,21 @@ class Metrics:
         reader = PeriodicExportingMetricReader(self.exporter, export_interval_millis=order.metrics_s * 1000)
         self._provider = MeterProvider([reader], resource, shutdown_on_exit=False)
         meter = self._provider.get_meter("zot", order.version, SCHEMA)
-        for metric in METRICS:
+        for number, metric in enumerate(METRICS):
             create = getattr(meter, f"create_observable_{metric.instrument}")
-            create(metric.name, [self._observe(metric.values)], metric.unit, metric.description)
+            create(metric.name, [self._observe(number)], metric.unit, metric.description)
 
     def _exporter_class(self, order: Order) -> Any:
         if order.metrics == "grpc":
             return import_module(f"{GRPC}.metric_exporter").OTLPMetricExporter
         return ConsoleMetricExporter if order.metrics == "console" else OTLPMetricExporter
 
-    def _observe(self, values: Callable[[Stats], Iterable[Any]]) -> Callable[[CallbackOptions], Iterable[Observation]]:
+    def _observe(self, number: int) -> Callable[[CallbackOptions], Iterable[Observation]]:
+        """The callback for the metric with this number in `METRICS`."""
+
         def observe(_options: CallbackOptions) -> Iterable[Observation]:
-            stats = self.stats
-            return [] if stats is None else [Observation(value, about) for value, about in values(stats)]
+            values = () if self.figures is None else self.figures.values[number]
+            return [Observation(value, {NAME: name} if name else None) for value, name in values]
 
         return observe
 
@@ -332,8 +333,8 @@ def main() -> None:
             except msgspec.DecodeError:
                 host.tell(Failed("traces", "", "a line that cannot be read"))
                 continue
-            if isinstance(said, Stats) and metrics is not None:
-                metrics.stats = said
+            if isinstance(said, Figures) and metrics is not None:
+                metrics.figures = said
             elif isinstance(said, Spans) and traces is not None:
                 traces.take(said.spans, len(line))
     _end(ways, flush_s)

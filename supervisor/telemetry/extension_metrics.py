@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import msgspec
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable
 
     from wire.stats import Stats
 
 NAME = "zot.extension.name"
+Values = tuple[tuple[float, str], ...]
+"""The values of one metric, each with the name of its extension; empty for the host itself."""
 
 
 class Metric(NamedTuple):
@@ -22,19 +26,28 @@ class Metric(NamedTuple):
     instrument: Literal["counter", "up_down_counter", "gauge"]
     unit: str
     description: str
-    values: Callable[[Stats], Iterable[tuple[float, Mapping[str, str]]]]
+    values: Callable[[Stats], Values]
 
 
-def _of(extension: str, host: str = "") -> Callable[[Stats], Iterable[tuple[float, Mapping[str, str]]]]:
+class Figures(msgspec.Struct, frozen=True, tag_field="type", tag="figures"):
+    """A line with the values of all metrics at one moment, in the order of `METRICS`."""
+
+    values: tuple[Values, ...]
+
+
+def figures_of(stats: Stats) -> Figures:
+    """The values of all metrics."""
+    return Figures(tuple(metric.values(stats) for metric in METRICS))
+
+
+def _of(extension: str, host: str = "") -> Callable[[Stats], Values]:
     """Returns the values of this field of each extension, and of this field of the host. Unknown ones are left out."""
 
-    def values(stats: Stats) -> Iterable[tuple[float, Mapping[str, str]]]:
-        found: list[tuple[Any, Mapping[str, str]]] = [
-            (getattr(each, extension), {NAME: name}) for name, each in stats.extensions.items()
-        ]
+    def values(stats: Stats) -> Values:
+        found: list[tuple[Any, str]] = [(getattr(each, extension), name) for name, each in stats.extensions.items()]
         if host:
-            found.append((getattr(stats.host, host), {}))
-        return [(value, about) for value, about in found if value is not None]
+            found.append((getattr(stats.host, host), ""))
+        return tuple((value, name) for value, name in found if value is not None)
 
     return values
 

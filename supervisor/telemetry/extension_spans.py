@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
     from supervisor.telemetry.span_recorder import OpenSpan, SpanRecorder
     from wire.dialects.verdict import GuardVerdict
-    from wire.frames.trace_context import TraceContext
+    from wire.trace_context import TraceContext
 
 NAME = "zot.extension.name"
 PID = "process.pid"

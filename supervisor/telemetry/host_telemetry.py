@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from supervisor.supervisor import Supervisor
     from supervisor.telemetry.extension_spans import ExtensionSpans
-    from wire.frames.trace_context import TraceContext
     from wire.stats import HostKind
+    from wire.trace_context import TraceContext
 
 
 class HostTelemetry:

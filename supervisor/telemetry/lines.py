@@ -1,13 +1,18 @@
-"""The lines between a host and its process `exporter_main`, beside those of `wire.traces.span` and `wire.stats`. Pure.
+"""The lines between a host and its process `exporter_main`, beside those of `wire.traces.span`. Pure.
 
 The first line to the process is an `Order`; spans and figures follow. The process answers with `Sent` and `Failed`.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from supervisor.telemetry.settings import Signal, Way  # noqa: TC001  (msgspec reads the annotations)
+
+if TYPE_CHECKING:
+    from supervisor.telemetry.extension_metrics import Figures
 
 
 class Order(msgspec.Struct, frozen=True, tag_field="type", tag="order"):
@@ -49,7 +54,7 @@ _answers: msgspec.json.Decoder[Sent | Failed] = msgspec.json.Decoder(Sent | Fail
 _order: msgspec.json.Decoder[Order] = msgspec.json.Decoder(Order)
 
 
-def encode(line: Order | Sent | Failed) -> bytes:
+def encode(line: Order | Figures | Sent | Failed) -> bytes:
     """Encodes a line, LF included."""
     return _encoder.encode(line) + b"\n"
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
-    from wire.frames.trace_context import TraceContext
+    from wire.trace_context import TraceContext
 
 KINDS = frozenset({"always_on", "always_off", "traceidratio"})
 PARENT_BASED = "parentbased_"

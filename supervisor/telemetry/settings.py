@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from supervisor.telemetry.sampler import Sampler, read_sampler
-from wire.frames.trace_context import TraceContext, read_context
 from wire.text import one_line
+from wire.trace_context import TraceContext, read_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,8 +6,8 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from wire.frames.trace_context import TraceContext
 from wire.text import valid_text
+from wire.trace_context import TraceContext
 from wire.traces.span import Span, SpanEvent, SpanKind, Value, encode
 
 if TYPE_CHECKING:

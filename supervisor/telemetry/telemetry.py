@@ -8,10 +8,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from supervisor.telemetry.exporter import OWN_S, Exporter
-from supervisor.telemetry.lines import Order
+from supervisor.telemetry.extension_metrics import figures_of
+from supervisor.telemetry.lines import Order, encode
 from supervisor.telemetry.settings import read_settings
 from supervisor.telemetry.span_recorder import SpanRecorder
-from wire import stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop, Timer
     from supervisor.supervisor import Supervisor
     from supervisor.telemetry.settings import Settings
-    from wire.frames.trace_context import TraceContext
     from wire.stats import HostKind, Stats
+    from wire.trace_context import TraceContext
 
 NEEDED = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 MISSING = "--otel needs the SDK of OpenTelemetry: pip install 'pyzot[otel]'"
@@ -107,7 +107,7 @@ class Telemetry:
         figures, exporter = self._figures, self._exporter
         if figures is None or exporter is None:
             return
-        exporter.send(stats.encode(figures()))
+        exporter.send(encode(figures_of(figures())))
         if is_last:
             self._figures = None
         else:

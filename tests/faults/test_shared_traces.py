@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wire.frames.trace_context import TraceContext
+from wire.trace_context import TraceContext
 
 if TYPE_CHECKING:
     from tests.support.shared_stand import Stand

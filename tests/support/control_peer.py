@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.loop.future import Failure
-    from wire.frames.trace_context import TraceContext
+    from wire.trace_context import TraceContext
 
 
 @dataclass

@@ -12,7 +12,7 @@ from wire.dialects.mcp.lists.server_lists import PAUSE_S
 from wire.framing import Oversize
 
 if TYPE_CHECKING:
-    from wire.frames.trace_context import TraceContext
+    from wire.trace_context import TraceContext
 
 HOST = HostInfo("1.2", "anthropic", "m", "/project")
 CAPABILITIES: dict[str, Any] = {"tools": {"listChanged": True}, "prompts": {}, "logging": {}}

@@ -9,7 +9,7 @@ from agent.headless import Headless
 from agent.options import Options
 from tests.support.scripted_model import ScriptedModel
 from tests.support.span_tree import Node, spans_of, trees
-from wire.frames.trace_context import TraceContext
+from wire.trace_context import TraceContext
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Raw
 
 from wire.batch.outcome import CommandEnd, Score, TaskStatus  # noqa: TC001  (msgspec reads the annotations)
-from wire.frames.trace_context import TraceContext  # noqa: TC001  (msgspec reads the annotations)
+from wire.trace_context import TraceContext  # noqa: TC001  (msgspec reads the annotations)
 
 
 class ScoreAgain(msgspec.Struct, frozen=True):

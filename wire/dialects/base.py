@@ -19,8 +19,8 @@ from wire.dialects.verdict import GuardVerdict  # noqa: TC001
 from wire.text import printable
 
 if TYPE_CHECKING:
-    from wire.frames.trace_context import TraceContext
     from wire.framing import Line, Oversize
+    from wire.trace_context import TraceContext
 
 HOOK_POINTS = frozenset(
     {

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from wire.dialects.base import HostInfo, Message, PanelChange, Received, RunSession, Setup
-    from wire.frames.trace_context import TraceContext
     from wire.framing import Line, Oversize
+    from wire.trace_context import TraceContext
 
 OBSERVABLE = EVENTS - {"usage"}
 GUARDABLE = HOOK_POINTS

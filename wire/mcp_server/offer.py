@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from wire.control import CommandInfo, ToolInfo  # noqa: TC001  (msgspec looks at the annotations)
-from wire.frames.trace_context import TraceContext  # noqa: TC001  (msgspec looks at the annotations)
 from wire.mcp_server.requests import Key  # noqa: TC001  (msgspec looks at the annotations)
 from wire.text import valid_text
+from wire.trace_context import TraceContext  # noqa: TC001  (msgspec looks at the annotations)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

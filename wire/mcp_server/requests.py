@@ -9,8 +9,8 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from wire.dialects.mcp.protocol import LOG_LEVELS, META_PREFIX
-from wire.frames.trace_context import TraceContext, read_context
 from wire.lenient_json import UNREADABLE, read, reason
+from wire.trace_context import TraceContext, read_context
 
 Key = tuple[str, str | int | float]
 """The meaning of an id: 7 and 7.0 are equal, "7" is another id."""

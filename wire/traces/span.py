@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from wire.frames.trace_context import TraceContext  # noqa: TC001  (msgspec reads the annotations)
+from wire.trace_context import TraceContext  # noqa: TC001  (msgspec reads the annotations)
 
 Value = bool | int | float | str | tuple[str, ...]
 """The value of an attribute."""
@@ -57,11 +57,3 @@ _encoder = msgspec.json.Encoder()
 def encode(spans: tuple[Span, ...]) -> bytes:
     """One line with these spans, LF included."""
     return _encoder.encode(Spans(spans)) + b"\n"
-
-
-_decoder: msgspec.json.Decoder[Spans] = msgspec.json.Decoder(Spans)
-
-
-def decode(line: bytes) -> Spans:
-    """Decodes such a line. Raises `msgspec.DecodeError`."""
-    return _decoder.decode(line)

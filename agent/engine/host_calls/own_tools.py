@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from supervisor.calls.guarded_call import GuardedCall
     from supervisor.calls.request_in_flight import Cancellable
     from supervisor.loop.loop import Loop
-    from wire.frames.trace_context import TraceContext
+    from wire.trace_context import TraceContext
 
 
 class AgentTools:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agent.tools.call_end import Done
     from supervisor.loop.loop import Loop, Timer
     from supervisor.process.child import ExitStatus
-    from wire.frames.trace_context import TraceContext
+    from wire.trace_context import TraceContext
 
 KILL = Patience(hint=0.0, ask=0.0, term=2.0)
 """At its timeout a command gets SIGTERM and, 2 s later, SIGKILL, with all its descendants."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent.confinement import Confinement
     from agent.tools.call_end import Done
     from supervisor.loop.loop import Loop
-    from wire.frames.trace_context import TraceContext
+    from wire.trace_context import TraceContext
 
 PROBE = bash.BashCall("true", 60)
 """Ends well behind every prefix that works."""

@@ -44,12 +44,24 @@ def run_limit(name: str, words: list[str], pid: int | None, *, keep: bool, yes: 
     if keep and not changes:
         raise CommandLineError("--keep keeps limits that you name, as in rss_mb=300")
     client, _ = host_with(name, pid)
+    if client is None and (named := _installed_name(name)) != name:
+        name = named
+        client, _ = host_with(name, pid)
     if client is None:
         return _without_host(name, changes, keep=keep, as_json=as_json)
     with client:
         if not changes:
             return _show(client, name, as_json=as_json)
         return _change(client, name, changes, keep=keep, yes=yes, as_json=as_json)
+
+
+def _installed_name(name: str) -> str:
+    """The name of the installed extension that has this name or is in a folder of this name. Raises
+    `CommandLineError` for a name that nothing has."""
+    from cli.ext.live.status import find_installed  # a host that has it is enough in most cases
+
+    found = find_installed(name)
+    return name if found is None else found.name
 
 
 def _show(client: ControlClient, name: str, *, as_json: bool) -> int:
@@ -110,10 +122,6 @@ def _change(
 
 def _without_host(name: str, changes: dict[str, LimitValue], *, keep: bool, as_json: bool) -> int:
     """Keeps limits for the next start of an extension that no running host has."""
-    from cli.ext.live.status import find_installed
-
-    found = find_installed(name)
-    name = name if found is None else found.name
     if not changes:
         raise ControlError(f"no host that runs has {name}; zot ext info {name} shows its limits")
     if not keep:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from supervisor.loop.pipes import PipeReader, PipeWriter
     from wire import frames
     from wire.dialects.base import GuardAnswer, PanelChange, RunSession
-    from wire.frames.trace_context import TraceContext
     from wire.framing import Line, Oversize
     from wire.manifest import Timeouts
+    from wire.trace_context import TraceContext
 
 PROGRESS_BURST = 50
 PROGRESS_PER_SECOND = 20.0

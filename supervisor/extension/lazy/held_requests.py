@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from supervisor.extension.connection.pending_requests import RequestSession
     from wire import frames
     from wire.dialects.base import PanelChange, RunSession
-    from wire.frames.trace_context import TraceContext
+    from wire.trace_context import TraceContext
 
 COUNT_LIMIT = 1000
 """Maximum number of requests and events that wait for one process."""

@@ -129,7 +129,6 @@ def test_the_host_outlives_a_command_that_is_killed(zot):
         running.process.wait()
         assert str(pid) in zot.run("ps").text
         stop(zot, pid)
-    assert [path.name for path in zot.home.glob("run/*")] == [f".{running.pid}.new"]
     with zot.start("host", "--no-ext") as running:
         the_host(zot)
         running.signal(signal.SIGTERM)
@@ -181,6 +180,20 @@ def test_old_logs_are_removed(tmp_path):
     assert (logs / "host-1.log").read_text() == "said\n"
     assert len(list(logs.iterdir())) == LOGS_KEPT + len(kept) + 2
     assert not (logs / f"host-{ended + LOGS_KEPT}.log").exists()
+
+
+def test_two_hosts_that_remove_the_same_logs_do_not_fail(tmp_path, monkeypatch):
+    """The other one removes each as soon as this one has seen it."""
+
+    def removed_meanwhile(pid: int) -> bool:
+        (tmp_path / f"host-{pid}.log").unlink()
+        return False
+
+    monkeypatch.setattr(detach.runtime_dir, "is_alive", removed_meanwhile)
+    for pid in range(LOGS_KEPT + 1):
+        (tmp_path / f"host-{pid}.log").touch()
+    detach._remove_oldest(tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_question_about_trust_is_asked_first(zot):

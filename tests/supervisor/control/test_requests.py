@@ -10,7 +10,7 @@ from supervisor.calls.guard_chain import Judgement
 from supervisor.loop.future import Failure
 from tests.support.control_peer import FakeAnswer, Peer, Serving
 from wire import control, frames
-from wire.frames.trace_context import TraceContext
+from wire.trace_context import TraceContext
 
 
 def test_info_says_which_host_it_is(serving, client):

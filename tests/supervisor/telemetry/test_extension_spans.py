@@ -14,8 +14,8 @@ from supervisor.telemetry.span_recorder import SpanRecorder
 from tests.support.host import LATER, SOON, Host
 from tests.support.lazy_place import EVERYTHING, LazyPlace
 from wire import frames
-from wire.frames.trace_context import read_context
-from wire.traces.span import Span, decode
+from wire.trace_context import read_context
+from wire.traces.span import Span, Spans
 
 SAID = """
 hello("env", intercept=["tool_call"])
@@ -36,7 +36,7 @@ class Recorded:
     def __init__(self, host: Host) -> None:
         self.host = host
         self.spans: list[Span] = []
-        self.recorder = SpanRecorder(lambda line: self.spans.extend(decode(line).spans))
+        self.recorder = SpanRecorder(lambda line: self.spans.extend(msgspec.json.decode(line, type=Spans).spans))
         self.run = self.recorder.begin("run")
         self.watching: ExtensionSpans | None = None
 

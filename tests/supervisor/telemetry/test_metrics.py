@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from supervisor.telemetry.extension_metrics import METRICS
+from supervisor.telemetry.extension_metrics import METRICS, figures_of
 from supervisor.telemetry.telemetry import begin_telemetry, export_figures
 from tests.support.busy_stats import extension_stats, host_stats
 from tests.support.otlp_receiver import OtlpReceiver
@@ -32,11 +32,10 @@ def environment(**more: str) -> dict[str, str]:
 
 def test_each_figure_by_its_name_and_unit():
     stats = Stats(1.0, host_stats(cpu_s=2.5, open_files=None), {"a": extension_stats(calls=7, rss_bytes=9)})
-    found = {metric.name: list(metric.values(stats)) for metric in METRICS}
-    about = {"zot.extension.name": "a"}
-    assert found["zot.extension.calls"] == [(7, about)]
-    assert found["process.memory.usage"] == [(9, about), (stats.host.rss_bytes, {})]
-    assert found["process.cpu.time"][-1] == (2.5, {})
+    found = dict(zip((metric.name for metric in METRICS), figures_of(stats).values, strict=True))
+    assert found["zot.extension.calls"] == ((7, "a"),)
+    assert found["process.memory.usage"] == ((9, "a"), (stats.host.rss_bytes, ""))
+    assert found["process.cpu.time"][-1] == (2.5, "")
     assert all(value is not None for values in found.values() for value, _ in values)
     assert len({metric.name for metric in METRICS}) == len(METRICS)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.telemetry.sampler import Sampler, read_sampler
-from wire.frames.trace_context import TraceContext
+from wire.trace_context import TraceContext
 
 TRACES = st.binary(min_size=16, max_size=16).filter(any).map(bytes.hex)
 RATIOS = st.floats(0, 1)

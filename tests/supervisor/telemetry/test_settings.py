@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from supervisor.telemetry.sampler import Sampler
 from supervisor.telemetry.settings import GRPC, Settings, read_settings
-from wire.frames.trace_context import TraceContext
+from wire.trace_context import TraceContext
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 VARIABLES = (

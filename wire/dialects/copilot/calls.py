@@ -11,9 +11,9 @@ from wire.dialects.copilot.join import ASK_USER
 from wire.dialects.copilot.requests import Purpose, SentRequest, encode_answer, encode_error
 from wire.dialects.copilot.tool_results import TOOL_ANSWER
 from wire.dialects.jsonrpc import INVALID_PARAMS, encode
-from wire.frames.trace_context import json_members
 from wire.framing import string_member
 from wire.text import one_line
+from wire.trace_context import json_members
 
 if TYPE_CHECKING:
     from msgspec import Raw, UnsetType
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from wire.dialects.copilot.join import Join
     from wire.dialects.copilot.requests import SentRequests
     from wire.dialects.jsonrpc import Incoming, SeenMembers
-    from wire.frames.trace_context import TraceContext
     from wire.framing import Line
+    from wire.trace_context import TraceContext
 
 ARGS_LIMIT = 8 * 1024 * 1024
 """Maximum size of the arguments of a call in bytes."""

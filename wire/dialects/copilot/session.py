@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
     from wire.dialects.base import HostInfo, Message, PanelChange, Received, RunSession, Setup
     from wire.dialects.jsonrpc import Incoming, SeenMembers
-    from wire.frames.trace_context import TraceContext
     from wire.framing import Line, Oversize
+    from wire.trace_context import TraceContext
 
 PROTOCOL_VERSION = 3
 QUOTED = 100

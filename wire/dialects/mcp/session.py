@@ -29,18 +29,18 @@ from wire.dialects.mcp.limits import limit_of
 from wire.dialects.mcp.lists.server_lists import Lists
 from wire.dialects.mcp.requests import Purpose, SentRequest, SentRequests
 from wire.dialects.mcp.results import NextRound, error_text
-from wire.frames.trace_context import json_members
 from wire.framing import LineSplitter
 from wire.lenient_json import UNREADABLE, json_on_one_line
 from wire.text import one_line
+from wire.trace_context import json_members
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wire.dialects.base import HostInfo, Message, PanelChange, Received, RunSession, Setup
     from wire.dialects.jsonrpc import Incoming, SeenMembers, Unreadable
-    from wire.frames.trace_context import TraceContext
     from wire.framing import Line, Oversize
+    from wire.trace_context import TraceContext
 
 ARGS_LIMIT = 8 * 1024 * 1024
 """Maximum size of the arguments of a call in bytes. Servers of the official TypeScript SDK exit silently at 10 MiB."""

@@ -30,7 +30,7 @@ from wire import events
 from wire.batch import link
 from wire.batch.outcome import TaskStatus
 from wire.batch.task import Task, encode_task
-from wire.frames.trace_context import TraceContext
+from wire.trace_context import TraceContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

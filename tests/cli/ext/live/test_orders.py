@@ -78,6 +78,9 @@ def test_it_is_stopped_shown_and_started_again(zot: Zot, host: Hosted) -> None:
     started = run(zot, "ext", "start", "memory_hog")
     assert (started.status, started.stderr) == (0, f"zot ext start: host {host.pid} starts memory_hog\n")
     wait_until(lambda: state(host, "memory_hog") == "ready")
+    logged = run(zot, "ext", "logs", "memory_hog").text
+    assert "a user asks for a start\n" in logged
+    assert "a user asks for a restart" not in logged
     runs = run(zot, "ext", "start", "memory_hog", "--json")
     assert runs.json_lines == [{"host": host.pid, "name": "memory_hog", "changed": False, "state": "ready"}]
     assert "stopped    memory_hog: stopped by zot ext stop" in host.running.errors()
@@ -213,6 +216,12 @@ def test_an_extension_that_no_host_has_gets_kept_limits_only(zot: Zot) -> None:
     kept = run(zot, "ext", "limit", "echo", "rss_mb=500", "--keep")
     assert (kept.status, "from its next start: rss_mb 500" in kept.stderr) == (0, True)
     assert "rss_mb 500" in run(zot, "ext", "info", "echo").text
+
+
+def test_the_folder_of_an_installed_one_names_it(zot: Zot, host: Hosted) -> None:
+    extension(zot.home / "extensions", "echo").rename(zot.home / "extensions" / "parrot")
+    changed = run(zot, "ext", "limit", "parrot", "rss_mb=300")
+    assert changed.stderr.splitlines()[0] == f"zot ext limit: host {host.pid} limits echo now: rss_mb 300"
 
 
 def test_a_link_to_the_file_stays_a_link(zot: Zot, tmp_path: Path) -> None:

@@ -120,7 +120,8 @@ def test_a_fitted_line_has_at_most_the_columns(line, columns):
 
 @given(lines, st.integers(2, 30))
 def test_wrapped_rows_have_all_letters_and_at_most_the_columns(line, columns):
-    rows = wrap(PALETTES[True].clean(line), columns)
+    line = PALETTES[True].clean(line)
+    rows = wrap(line, columns)
     assert all(width_of(row) <= columns for row in rows)
     assert "".join(map(without_colours, rows)).replace(" ", "") == without_colours(line).replace(" ", "")
     assert all(SGR.findall(row)[-1:] in ([], [RESET]) for row in rows)

@@ -17,8 +17,8 @@ from wire.dialects.copilot.calls import ARGS_LIMIT
 from wire.dialects.copilot.requests import WAITING_LIMIT, Purpose, SentRequest, SentRequests
 from wire.dialects.copilot.session import JOINS_LIMIT
 from wire.dialects.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_ERROR
-from wire.frames.trace_context import TraceContext
 from wire.framing.content_length import add_header
+from wire.trace_context import TraceContext
 
 TOOL_ANSWER = "session.tools.handlePendingToolCall"
 COMMAND_ANSWER = "session.commands.handlePendingCommand"

@@ -15,7 +15,7 @@ from wire import frames
 from wire.dialects.base import Remarked, RunSession, UnsendableError
 from wire.dialects.mcp.call_answers import plain_answer
 from wire.dialects.mcp.session import ARGS_LIMIT, ROUNDS
-from wire.frames.trace_context import TraceContext
+from wire.trace_context import TraceContext
 
 DONE = frames.ToolResult("7", [frames.ContentBlock("text", "done")])
 
