@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from typer._click.core import Context
 
-HEAD = "zot runs a coding agent headless, with extensions as crash-isolated processes."
+HEAD = "zot runs a coding agent, with extensions as crash-isolated processes."
 MORE = HelpTable(
     "More",
     (

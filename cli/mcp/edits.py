@@ -209,7 +209,7 @@ def _limits(words: list[str]) -> dict[str, Any]:
     try:
         limits = parse_changes(words)
     except LimitError as error:
-        raise CommandLineError(f"--limit {error}") from None
+        raise CommandLineError(f"--limit: {error}") from None
     for name, value in limits.items():
         if value in (None, DEFAULT):
             raise CommandLineError(f"--limit {name}: leave it out, since a new entry has no limits")

@@ -30,7 +30,7 @@ def register(app: HelpTyper) -> None:
 def install(
     ctx: typer.Context,
     user: User = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Replace a unit that differs.")] = False,
+    yes: Annotated[bool, typer.Option("-y", "--yes", help="Replace a unit that differs.")] = False,
     **_flags: Any,
 ) -> None:
     """Write a systemd unit that keeps a host with these flags running, and say how to start it.

@@ -101,6 +101,8 @@ def run_install(flags: Mapping[str, Any], *, is_of_user: bool, replaces: bool) -
         say(f"{'wrote' if old is None else 'replaced'} {place.path}")
     if account == "root":
         say("its extensions run as root: with sudo from another account they run as that one")
+    if flags["otel"] and (names := sorted(name for name in os.environ if name.startswith("OTEL_"))):
+        say(f"{', '.join(names)}: not written, and a service does not have them by itself; docs/service.md has how")
     if sys.platform != "darwin" and not BOOTED.is_dir():
         say("systemd does not run here, so nothing starts it; zot host -d starts a host now")
     print(place.start)  # noqa: T201
@@ -112,8 +114,8 @@ def run_uninstall(*, is_of_user: bool) -> int:
     `OSError`."""
     place = target(is_of_user=is_of_user)
     if _read(place) is None:
-        other = "without --user" if is_of_user else "with --user"
-        raise UnableError(f"there is no {place.path}; zot host uninstall {other} removes the other one")
+        other = "without --user it is about the system's" if is_of_user else "with --user it is about your own"
+        raise UnableError(f"there is no {place.path}: nothing to remove; {other} manager")
     try:
         for path in (place.path, *place.path.parent.glob(f"*.wants/{place.path.name}")):
             if path == place.path or path.is_symlink():

@@ -258,7 +258,8 @@ class Generation:
 
     def restart(self) -> None:
         """Stops all workers gracefully and starts new ones, whatever the workers' states."""
-        self.log.add("a user asks for a restart")
+        is_running = any(slot.worker.is_running for slot in self.slots)
+        self.log.add(f"a user asks for a {'restart' if is_running else 'start'}")
         for slot in self.slots:
             slot.worker.fail_requests_with(RESTARTED)
             slot.restart()

@@ -12,6 +12,8 @@ READ, WRITE = 1, 4
 """The bits of `EPOLLIN` and `EPOLLOUT`."""
 AT_ONCE = 256
 """Maximum number of ready descriptors of one answer. Others come with the next one."""
+LONGEST_S = 86_400.0
+"""Maximum of one wait in seconds: the kernel takes no more than 24 days. A loop waits again."""
 
 
 class Poller(Protocol):
@@ -21,7 +23,8 @@ class Poller(Protocol):
     def modify(self, fd: int, mask: int) -> None: ...
     def unregister(self, fd: int) -> None: ...
     def poll(self, timeout: float | None) -> list[tuple[int, int]]:
-        """Waits for `timeout` seconds at most, without one for ever. Returns descriptors with their masks."""
+        """Waits for `timeout` seconds at most, and for `LONGEST_S`; without one for ever. Returns descriptors with
+        their masks."""
         ...
 
     def close(self) -> None: ...
@@ -43,7 +46,7 @@ class _Selector:
         self._selector.unregister(fd)
 
     def poll(self, timeout: float | None) -> list[tuple[int, int]]:
-        return [(key.fd, _mask(events)) for key, events in self._selector.select(timeout)]
+        return [(key.fd, _mask(events)) for key, events in self._selector.select(_bounded(timeout))]
 
     def close(self) -> None:
         self._selector.close()
@@ -51,6 +54,10 @@ class _Selector:
 
 def _events(mask: int) -> int:
     return (selectors.EVENT_READ if mask & READ else 0) | (selectors.EVENT_WRITE if mask & WRITE else 0)
+
+
+def _bounded(timeout: float | None) -> float | None:
+    return None if timeout is None else min(timeout, LONGEST_S)
 
 
 def _mask(events: int) -> int:
@@ -73,6 +80,7 @@ if hasattr(select, "epoll"):
 
         def poll(self, timeout: float | None) -> list[tuple[int, int]]:
             # Whole milliseconds, rounded up: a wait that ends early would be made again.
+            timeout = _bounded(timeout)
             return self._epoll.poll(None if timeout is None else math.ceil(timeout * 1000) / 1000, AT_ONCE)
 
     def make_poller() -> Poller:

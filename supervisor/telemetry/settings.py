@@ -23,6 +23,8 @@ GRPC = "opentelemetry.exporter.otlp.proto.grpc"
 """The module of the package for gRPC, which the extra does not install."""
 INTERVAL_S = 60.0
 """Default of `OTEL_METRIC_EXPORT_INTERVAL`, as the standard says."""
+SHORTEST_S, LONGEST_S = 0.1, 86_400.0
+"""Bounds of an interval: what is beyond them would keep a host busy, or no timer can wait for it."""
 SHOWN = 40
 """Maximum number of characters of a value in a message."""
 
@@ -88,6 +90,6 @@ def _interval_s(value: str, remarks: list[str]) -> float:
     except ValueError:
         interval_s = 0.0
     if 0.0 < interval_s < float("inf"):
-        return interval_s
+        return min(max(SHORTEST_S, interval_s), LONGEST_S)
     remarks.append(f"OTEL_METRIC_EXPORT_INTERVAL is no number of milliseconds; {INTERVAL_S * 1000:.0f} is used")
     return INTERVAL_S

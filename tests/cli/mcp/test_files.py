@@ -43,10 +43,10 @@ def test_limits_of_a_new_server_are_written_as_a_manifest_has_them(zot):
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
-        (["rss_mb=0"], "--limit rss_mb: write a number above 0, or none, not 0"),
-        (["rss_mb"], "--limit rss_mb: write NAME=VALUE, as in rss_mb=300"),
-        (["rss=5"], "--limit no such limit: 'rss'; did you mean 'rss_mb'?"),
-        (["rss_mb=5", "rss_mb=6"], "--limit rss_mb is there twice"),
+        (["rss_mb=0"], "--limit: rss_mb: write a number above 0, or none, not 0"),
+        (["rss_mb"], "--limit: rss_mb: write NAME=VALUE, as in rss_mb=300"),
+        (["rss=5"], "--limit: no such limit: 'rss'; did you mean 'rss_mb'?"),
+        (["rss_mb=5", "rss_mb=6"], "--limit: rss_mb is there twice"),
         (["rss_mb=none"], "--limit rss_mb: leave it out, since a new entry has no limits"),
     ],
 )

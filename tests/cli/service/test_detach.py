@@ -168,6 +168,8 @@ def test_old_logs_are_removed(tmp_path):
     for age in range(LOGS_KEPT + 5):
         (logs / f"host-{ended + age}.log").touch()
         os.utime(logs / f"host-{ended + age}.log", (1e9 - age, 1e9 - age))
+    (logs / f"host-{ended + 99}.log").mkdir()  # it cannot be removed, and is the oldest
+    os.utime(logs / f"host-{ended + 99}.log", (1, 1))
     kept = [logs / f"host-{os.getpid()}.log", logs / "ext-a.log"]
     for path in kept:
         path.write_text("x")
@@ -176,7 +178,7 @@ def test_old_logs_are_removed(tmp_path):
     subprocess.run([sys.executable, "-c", program, str(logs / "host-1.log")], check=True)
     assert all(path.read_text() == "x" for path in kept)
     assert (logs / "host-1.log").read_text() == "said\n"
-    assert len(list(logs.iterdir())) == LOGS_KEPT + len(kept) + 1
+    assert len(list(logs.iterdir())) == LOGS_KEPT + len(kept) + 2
     assert not (logs / f"host-{ended + LOGS_KEPT}.log").exists()
 
 

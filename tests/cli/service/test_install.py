@@ -135,6 +135,14 @@ def test_skipped_extensions_are_told(zot, unit):
     assert "zot ext trust" in done.stderr
 
 
+def test_variables_of_otel_that_the_service_will_miss_are_named(zot, unit):
+    zot.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://127.0.0.1:4318"
+    said = "OTEL_EXPORTER_OTLP_ENDPOINT: not written"
+    assert said not in install_user(zot).stderr
+    assert said in install_user(zot, "--yes", "--otel").stderr
+    assert "OTEL_" not in unit.read_text()
+
+
 def test_what_was_written_is_removed(zot, unit):
     install_user(zot, "--no-ext")
     wanted = unit.parent / "default.target.wants"

@@ -46,3 +46,15 @@ def test_a_descriptor_that_was_closed_can_be_forgotten(kind):
     made.unregister(read)
     made.close()
     os.close(write)
+
+
+@pytest.mark.parametrize("timeout", [1e9, 1e300])
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_timeout_is_too_long_for_the_kernel(kind, timeout):
+    made = kind()
+    read, write = os.pipe()
+    made.register(write, WRITE)
+    assert made.poll(timeout) == [(write, WRITE)]
+    made.close()
+    os.close(read)
+    os.close(write)

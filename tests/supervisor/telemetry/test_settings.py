@@ -76,6 +76,11 @@ def test_an_interval_that_is_none(value):
     assert read(OTEL_METRIC_EXPORT_INTERVAL="250").metrics_s == 0.25
 
 
+@pytest.mark.parametrize(("value", "seconds"), [("0.0001", 0.1), ("1e300", 86_400.0)])
+def test_an_interval_without_sense_is_bounded(value, seconds):
+    assert read(OTEL_METRIC_EXPORT_INTERVAL=value) == Settings("http", "http", Sampler(), None, seconds, ())
+
+
 def test_the_context_in_which_it_was_started():
     expected = TraceContext("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", True, "a=b")
     assert read(TRACEPARENT=PARENT, TRACESTATE="a=b").outside == expected

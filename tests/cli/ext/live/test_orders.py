@@ -78,6 +78,9 @@ def test_it_is_stopped_shown_and_started_again(zot: Zot, host: Hosted) -> None:
     started = run(zot, "ext", "start", "memory_hog")
     assert (started.status, started.stderr) == (0, f"zot ext start: host {host.pid} starts memory_hog\n")
     wait_until(lambda: state(host, "memory_hog") == "ready")
+    logged = run(zot, "ext", "logs", "memory_hog").text
+    assert "a user asks for a start\n" in logged
+    assert "a user asks for a restart" not in logged
     runs = run(zot, "ext", "start", "memory_hog", "--json")
     assert runs.json_lines == [{"host": host.pid, "name": "memory_hog", "changed": False, "state": "ready"}]
     assert "stopped    memory_hog: stopped by zot ext stop" in host.running.errors()
