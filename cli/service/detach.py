@@ -102,11 +102,7 @@ def _log_of(home: Path, pid: int) -> Path:
 def _write_to_log(path: Path) -> None:
     """Points the standard streams to the log, which is empty then, and removes the oldest logs of ended hosts."""
     private_folder(path.parent)
-<<<<<<< HEAD
-    _remove_oldest(path.parent)
-=======
     _remove_old_logs(path.parent)
->>>>>>> h-attack
     path.unlink(missing_ok=True)
     log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
     null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
@@ -116,18 +112,6 @@ def _write_to_log(path: Path) -> None:
     os.close(null)
 
 
-<<<<<<< HEAD
-def _remove_oldest(folder: Path) -> None:
-    """Removes the logs of hosts that have ended, but for the newest ones. Other hosts may do so at the same time."""
-    ended: list[tuple[float, str]] = []
-    for entry in os.scandir(folder):
-        if (named := LOG.fullmatch(entry.name)) is not None and not runtime_dir.is_alive(int(named[1])):
-            with suppress(FileNotFoundError):
-                ended.append((entry.stat(follow_symlinks=False).st_mtime, entry.path))
-    for _, oldest in sorted(ended)[:-LOGS_KEPT]:
-        with suppress(FileNotFoundError):
-            os.unlink(oldest)
-=======
 def _remove_old_logs(folder: Path) -> None:
     """One that cannot be removed stays: another start may remove it now, or it is no file."""
     found: list[tuple[float, str]] = []
@@ -138,7 +122,6 @@ def _remove_old_logs(folder: Path) -> None:
     for _, path in sorted(found)[: -LOGS_KEPT or None]:
         with suppress(OSError):
             os.unlink(path)
->>>>>>> h-attack
 
 
 @contextmanager

@@ -192,7 +192,7 @@ def test_two_hosts_that_remove_the_same_logs_do_not_fail(tmp_path, monkeypatch):
     monkeypatch.setattr(detach.runtime_dir, "is_alive", removed_meanwhile)
     for pid in range(LOGS_KEPT + 1):
         (tmp_path / f"host-{pid}.log").touch()
-    detach._remove_oldest(tmp_path)
+    detach._remove_old_logs(tmp_path)
     assert not list(tmp_path.iterdir())
 
 
