@@ -85,7 +85,7 @@ def loop() -> Iterator[Loop]:
 
 
 def told_by(loop: Loop, folder: Path, words: bytes, traces: NoTraces, last: str) -> list[Incident]:
-    """What is told of a host with these words, up to the event of the extension `last`."""
+    """The events that are told of a host with these words, up to that of the extension `last`."""
     told: list[Incident] = []
     host = LoudHost(loop, folder / "7.sock", words)
     stream = IncidentStream(loop, [folder], traces, told.append, lambda _line: None)  # type: ignore[arg-type]
