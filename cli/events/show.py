@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import select
+import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
 from cli.hosts.find import NONE_RUNS
 from cli.json_line import print_json
 from cli.logs.timed_lines import local_time, since_ms
-from cli.os_errors import UnableError, flush
+from cli.os_errors import UnableError, discard_output, flush
 from cli.terminal import complain, terminal_text
 from supervisor.fleet.incident_stream import IncidentStream
 from supervisor.fleet.past_incidents import Traces
@@ -55,14 +56,25 @@ def _show(stream: IncidentStream, pid: int | None) -> int:
 
 
 def _follow(loop: Loop, stream: IncidentStream, pid: int | None) -> int:
-    stopped: list[object] = []
-    with loop.signals(stop_signals(), stopped.append):
+    before = {number: signal.signal(number, _interrupt) for number in stop_signals()}
+    try:
         if not stream.begin():
             _none(pid, "no host is running yet")
         stream.follow()
         _watch_reader(loop)
-        loop.run_until(lambda: bool(stopped) or stream.has_ended)
-    return Status.INTERRUPTED.exit_code if stopped else 0
+        loop.run_until(lambda: stream.has_ended)
+    except KeyboardInterrupt:
+        discard_output()  # a line that nobody reads would hold up the exit
+        return Status.INTERRUPTED.exit_code
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return 0
+
+
+def _interrupt(_number: int, _frame: object) -> NoReturn:
+    """Unlike a callback of the loop it also ends a write to a pipe that nobody reads."""
+    raise KeyboardInterrupt
 
 
 def _none(pid: int | None, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -151,6 +152,28 @@ def test_a_reader_that_goes_ends_it_without_a_word(zot: Zot):
         done = running.finish()
     assert done.status == 130
     assert "Error" not in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_while_nobody_reads_its_pipe(zot: Zot, number: signal.Signals):
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    for size in (4096, 1):
+        with suppress(BlockingIOError):
+            while os.write(write, b"x" * size):
+                pass
+    os.set_blocking(write, True)
+    with hosting(zot, flags=("--no-ext",)), hosting(zot, flags=("--no-ext",)) as hung:
+        os.kill(hung.pid, signal.SIGSTOP)
+        try:
+            with zot.start("events", "-f", stdout=write) as running:
+                wait_until(lambda: f"host {hung.pid} does not answer" in running.errors())  # the past is told next
+                running.signal(number)
+                assert running.finish().status == 130
+        finally:
+            os.kill(hung.pid, signal.SIGCONT)
+            os.close(read)
+            os.close(write)
 
 
 def test_a_host_that_does_not_exist_is_told(zot: Zot):

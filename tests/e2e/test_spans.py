@@ -36,6 +36,13 @@ def judge(call: ToolCall):
 
 ext.run()
 """
+LETS_PASS = """
+@ext.intercept_tool_call
+def judge(call: ToolCall):
+    return None
+
+ext.run()
+"""
 
 
 @pytest.fixture
@@ -68,6 +75,54 @@ def test_a_run_goes_on_with_the_trace_of_its_caller(zot: Zot, collector: OtlpRec
         "zot.steps": 2, "zot.cost_usd": outcome.result.cost_usd,
     }  # fmt: skip
     assert root.attributes["gen_ai.conversation.id"] == outcome.result.session
+
+
+def test_the_tree_of_a_guarded_run_is_whole(zot: Zot, collector: OtlpReceiver) -> None:
+    program = zot.folder / "guard.py"
+    program.write_text(PRELUDE + LETS_PASS)
+    guard = folder(zot.folder, "guard", [*PYTHON, str(program)], timeouts=PATIENT)
+    script = Script(zot.cwd).call(("bash", {"command": "true"}), results=[ok("$ true\n\n[exit 0]  Took 0.0s")])
+    outcome = zot.replay(script.answer("Done."), "--otel", "--no-ext", "-e", guard)
+    outcome.check(Status.OK)
+    (tree,) = received(collector.spans)
+    model = {
+        "gen_ai.provider.name": "replay",
+        "gen_ai.conversation.id": "…",
+        "gen_ai.request.model": "claude-sonnet-5-5",
+    }
+    call = {"gen_ai.tool.name": "bash", "gen_ai.tool.call.id": "t1"}
+
+    def chat(finish: str) -> Node:
+        asked = {"gen_ai.request.max_tokens": 32000, "gen_ai.request.stream": True}
+        given = {"gen_ai.response.finish_reasons": [finish], "gen_ai.response.time_to_first_chunk": "…"}
+        used = {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 5, "zot.cost_usd": 7e-05}
+        about = {"gen_ai.operation.name": "chat", **model, **asked, **given, **used}
+        return Node("chat claude-sonnet-5-5", "client", about, [], "", [])
+
+    start = {
+        "zot.extension.name": "guard", "zot.extension.dialect": "zot", "zot.extension.is_restart": False,
+        "zot.extension.protocol": "zot 1", "zot.extension.tools": 0, "process.pid": "…",
+    }  # fmt: skip
+    verdict = {
+        "zot.extension.name": "guard", "zot.verdict.event": "tool_call", "zot.verdict.outcome": "allow",
+        "zot.verdict.blocked": False, **call,
+    }  # fmt: skip
+    agent = {
+        "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "zot", "gen_ai.agent.version": "…", **model,
+        "zot.status": "ok", "zot.exit_code": 0, "zot.steps": 2, "gen_ai.usage.input_tokens": 20,
+        "gen_ai.usage.output_tokens": 10, "zot.cost_usd": outcome.result.cost_usd,
+    }  # fmt: skip
+    executed = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.type": "function", **call}
+    # A guard that is ready early is not waited for.
+    tree = tree._replace(below=[each for each in tree.below if each.name != "wait extensions"])
+    assert tree == Node("invoke_agent zot", "internal", agent, [], "", [
+        Node("start extension guard", "internal", start, [], "", []),
+        chat("tool_call"),
+        Node("execute_tool bash", "internal", executed, [], "", [
+            Node("verdict tool_call guard", "internal", verdict, [], "", []),
+        ]),
+        chat("stop"),
+    ])  # fmt: skip
 
 
 def test_the_address_and_the_names_of_a_server(zot: Zot, server: Any, collector: OtlpReceiver) -> None:
