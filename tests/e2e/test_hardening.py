@@ -1,7 +1,7 @@
-"""What the units of `zot host install` take away does not break extensions that do what real ones do.
+"""Extensions that do what real ones do live with all that the units of `zot host install` take away.
 
-A real systemd runs both units: the manager of root as a user, which applies the lines of the system's unit, too. What
-is in force is read from the kernel, for each process of the service. Not tried: the manager of the system itself, and
+A real systemd runs both units: the manager of root as a user, which applies the lines of the system's unit, too. The
+kernel says for each process of the service that they are in force. Not tried: the manager of the system itself, and
 `npx` and `uvx`, which fetch what they start.
 """
 

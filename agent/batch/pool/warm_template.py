@@ -85,19 +85,15 @@ class WarmTemplate:
             self._lose_template(error)
             on_failed(error)
 
-        if self._forks and self.template is not None:
-            try:
-                return self.template.fork(
-                    self._forked.entry, cwd=self._cwd, env=None, links=links, stderr=stderr, stdin=stdin,
-                    on_stdout=on_stdout, on_exit=on_exit, on_failed=failed,
-                )  # fmt: skip
-            except SpawnError as error:
-                if error.may_pass:
-                    raise
-                self._lose_template(error)
-        return start_program(
-            self._loop, self._forked.program, links, env=self._env, cwd=self._cwd, stderr=stderr, stdin=stdin,
-            on_stdout=on_stdout, on_exit=on_exit,
+        return self._fork_or_start(
+            lambda template: template.fork(
+                self._forked.entry, cwd=self._cwd, env=None, links=links, stderr=stderr, stdin=stdin,
+                on_stdout=on_stdout, on_exit=on_exit, on_failed=failed,
+            ),
+            lambda: start_program(
+                self._loop, self._forked.program, links, env=self._env, cwd=self._cwd, stderr=stderr, stdin=stdin,
+                on_stdout=on_stdout, on_exit=on_exit,
+            ),
         )  # fmt: skip
 
     def start_worker(
@@ -116,19 +112,29 @@ class WarmTemplate:
             on_stderr(str(error).encode())
             on_exit(ExitStatus(NOT_STARTED, 0.0, 0))
 
+        return self._fork_or_start(
+            lambda template: template.fork(
+                WORKER_ENTRY, cwd="/", env=worker_environment(provider), stdin=True,
+                on_stdout=on_stdout, on_stderr=on_stderr, on_exit=on_exit, on_failed=failed,
+            ),
+            lambda: self._start_program(
+                provider, on_stdout=on_stdout, on_stderr=on_stderr, on_exit=on_exit, outbox_limit=outbox_limit
+            ),
+        )  # fmt: skip
+
+    def _fork_or_start(
+        self, fork: Callable[[Template], ForkedChild], start: Callable[[], Child | ForkedChild]
+    ) -> Child | ForkedChild:
+        """Forks the template, as long as there is one that can be started; else starts the program. Raises
+        `SpawnError`."""
         if self._forks and self.template is not None:
             try:
-                return self.template.fork(
-                    WORKER_ENTRY, cwd="/", env=worker_environment(provider), stdin=True,
-                    on_stdout=on_stdout, on_stderr=on_stderr, on_exit=on_exit, on_failed=failed,
-                )  # fmt: skip
+                return fork(self.template)
             except SpawnError as error:
                 if error.may_pass:
                     raise
                 self._lose_template(error)
-        return self._start_program(
-            provider, on_stdout=on_stdout, on_stderr=on_stderr, on_exit=on_exit, outbox_limit=outbox_limit
-        )
+        return start()
 
     def _lose_template(self, error: SpawnError) -> None:
         if not error.may_pass and self._forks:
