@@ -11,7 +11,7 @@ from math import inf
 from typing import TYPE_CHECKING, cast
 
 from supervisor.fleet.known_hosts import KnownHosts
-from supervisor.fleet.past_incidents import TOLD, end_of, incidents_of, run_of_batch
+from supervisor.fleet.past_incidents import TOLD, end_of, incident_text, incidents_of, run_of_batch
 from supervisor.traces.trace_reader import pid_of
 from wire import control, events
 from wire.traces.incident import Incident, IncidentKind
@@ -256,7 +256,8 @@ class IncidentStream:
                 self._complain(f"host {host.pid}: {reply.message}")
             case events.Extension() if reply.event in TOLD:
                 event = cast("IncidentKind", reply.event)
-                incident = _incident(host.pid, followed, event, reply.message, reply.extension, time.time())
+                text = incident_text(event, reply.message)
+                incident = _incident(host.pid, followed, event, text, reply.extension, time.time())
                 if followed.is_caught_up:
                     followed.told_until = incident.time
                     self._pass_on(incident)
