@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from supervisor.control.listener import Acceptor
 from supervisor.fleet.http_connection import HttpConnection
-from supervisor.fleet.http_head import METRICS, OPENMETRICS, PLAIN, TEXT_FORMAT
+from supervisor.fleet.http_head import METRICS, OPENMETRICS, PLAIN, TEXT_FORMAT, is_local_host
 from supervisor.monitoring.metrics import render_scrape
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ CLIENTS_LIMIT = 32
 """Maximum number of connections. A further one takes the place of the one that has been quiet for longest, or if all
 have output that waits for them, of the one that has it for longest."""
 INDEX = f"zot metrics: the figures of all running hosts and their extensions are at {METRICS}\n".encode()
+FOREIGN = b"this address is served under its number and as localhost, and under no other name\n"
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -41,11 +43,15 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class MetricsServer:
-    """Serves from its start to `close`. `listener` is closed with it."""
+    """Serves from its start to `close`. `listener` is closed with it. On loopback, a request that names another host than
+    an address, localhost or `bound`, by which the user has named the address, is refused: it is of a web page."""
 
-    def __init__(self, loop: Loop, listener: socket.socket, scraper: Scraper) -> None:
+    def __init__(self, loop: Loop, listener: socket.socket, scraper: Scraper, bound: str = "") -> None:
         self._loop = loop
         self._scraper = scraper
+        self._bound = bound
+        address = listener.getsockname()[0].partition("%")[0]
+        self._is_loopback = ipaddress.ip_address(address).is_loopback
         self._clients: set[HttpConnection] = set()
         self._waiting: list[tuple[HttpConnection, Request]] = []
         """The clients that wait for the scrape that is under way."""
@@ -70,6 +76,8 @@ class MetricsServer:
     def _page(self, connection: HttpConnection, request: Request) -> None:
         if request.method not in ("GET", "HEAD"):
             connection.answer(405, PLAIN, b"only GET and HEAD are served\n")
+        elif self._is_loopback and not is_local_host(request.host, self._bound):
+            connection.answer(403, PLAIN, FOREIGN)
         elif request.path == "/":
             connection.answer(200, PLAIN, INDEX)
         elif request.path == METRICS:
