@@ -99,6 +99,10 @@ class IncidentStream:
         self._complained: set[str] = set()
         self.has_ended = False
         """Whether the `only` host has ended."""
+        self.running: set[str] = set()
+        """The extensions that the hosts had when their watch began."""
+        self.extensions: set[str] = set()
+        """The extensions of these hosts, and of the traces that were looked at."""
 
     # --- the past -----------------------------------------------------------------------------------------
 
@@ -145,6 +149,7 @@ class IncidentStream:
             self._begin_batch(id_)
             self._unmet.add(id_)
             return True
+        self.extensions.update(trace.extensions)
         now = time.time()
         told_until = self._told_until.pop(id_, 0.0)
         for incident in incidents_of(trace):
@@ -164,6 +169,8 @@ class IncidentStream:
         run = run_of_batch(incident)
         if run is not None and incident.time >= self._watched_since.get(run, inf):
             return  # the run has told it
+        if incident.extension:
+            self.extensions.add(incident.extension)
         if self._past is not None:
             self._past.append(incident)
         else:
@@ -246,6 +253,8 @@ class IncidentStream:
         match reply:
             case control.HostInfoReply():
                 followed.kind, followed.cwd, followed.started = reply.kind, reply.cwd, reply.started
+                self.running.update(reply.extensions)
+                self.extensions.update(reply.extensions)
             case control.Ok() if reply.id == followed.watch:
                 at = time.time()
                 self._watched_since.setdefault(host.pid, at)
