@@ -157,7 +157,7 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     model_usd: float | None = None
     """US dollars of `model_tokens`; null if they or a price are unknown."""
     no_verdicts: int = 0
-    """Number of verdicts that its guards owed and did not give."""
+    """Number of verdicts that its guards owed and did not give; while a user has stopped it they owe none."""
     limits: dict[str, float] = {}
     """The limits that are set, by their names in the manifest and in its units: each holds for one worker with all its
     processes."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import select
+import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
@@ -12,7 +13,7 @@ from cli.choices import CommandLineError
 from cli.hosts.find import NONE_RUNS
 from cli.json_line import print_json
 from cli.logs.timed_lines import local_time, since_ms
-from cli.os_errors import UnableError, flush
+from cli.os_errors import UnableError, discard_output, flush
 from cli.terminal import complain, terminal_text
 from supervisor.fleet.incident_stream import IncidentStream
 from supervisor.fleet.past_incidents import Traces
@@ -59,8 +60,8 @@ def _show(stream: IncidentStream, pid: int | None, extension: str | None) -> int
 
 
 def _follow(loop: Loop, stream: IncidentStream, pid: int | None, extension: str | None) -> int:
-    stopped: list[object] = []
-    with loop.signals(stop_signals(), stopped.append):
+    before = {number: signal.signal(number, _interrupt) for number in stop_signals()}
+    try:
         if not stream.begin():
             _none(pid, "no host is running yet")
         elif extension is not None and extension not in stream.running:
@@ -68,8 +69,19 @@ def _follow(loop: Loop, stream: IncidentStream, pid: int | None, extension: str 
             complain("events", f"{where} {terminal_text(extension, 200)} now; waits for it")
         stream.follow()
         _watch_reader(loop)
-        loop.run_until(lambda: bool(stopped) or stream.has_ended)
-    return Status.INTERRUPTED.exit_code if stopped else 0
+        loop.run_until(lambda: stream.has_ended)
+    except KeyboardInterrupt:
+        discard_output()  # a line that nobody reads would hold up the exit
+        return Status.INTERRUPTED.exit_code
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return 0
+
+
+def _interrupt(_number: int, _frame: object) -> NoReturn:
+    """Unlike a callback of the loop it also ends a write to a pipe that nobody reads."""
+    raise KeyboardInterrupt
 
 
 def _none(pid: int | None, text: str) -> None:

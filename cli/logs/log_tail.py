@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from supervisor.home.safe_files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +29,11 @@ class Piece(NamedTuple):
 class FileId(NamedTuple):
     device: int
     inode: int
+
+
+def open_log(path: Path) -> IO[bytes]:
+    """Opens a file of a log. Raises `OSError`, also for a named pipe or a device, on which a read would wait."""
+    return open(open_regular(path), "rb")
 
 
 def rotation(path: Path) -> list[Path]:
@@ -70,7 +77,7 @@ def all_since(path: Path, first: Callable[[int], int | None], end: int | None = 
     gives None. The oldest comes first; the newest is read up to the position `end`. Raises `OSError`."""
     for file in rotation(path):
         try:
-            opened = file.open("rb")
+            opened = open_log(file)
         except FileNotFoundError:
             continue  # deleted by a rotation
         with opened:
@@ -88,7 +95,7 @@ def all_since(path: Path, first: Callable[[int], int | None], end: int | None = 
 def _backwards(file: Path, end: int | None) -> Iterator[Piece]:
     """The blocks of a file, the last one first."""
     try:
-        opened = file.open("rb")
+        opened = open_log(file)
     except FileNotFoundError:
         return  # deleted by a rotation
     with opened:
@@ -181,7 +188,7 @@ def _open_all(path: Path, opened: ExitStack) -> dict[FileId, int]:
     found: dict[FileId, int] = {}
     for file in reversed(rotation(path)):
         try:
-            fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+            fd = open_regular(file)
         except FileNotFoundError:
             continue  # deleted by a rotation
         opened.callback(os.close, fd)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cli.choices import CommandLineError
 from cli.duration import seconds_from
-from cli.logs.log_tail import rotation, tail
+from cli.logs.log_tail import open_log, rotation, tail
 from supervisor.extension.log import HOST_PREFIX, PrefixFilter
 from wire.log_times import LogTimes, WriteMoment, times_name
 from wire.text import printable
@@ -45,7 +45,8 @@ class TimesBeside:
         self._of = {}
         for path in rotation(self._newest):
             try:
-                self._read.append(path.read_bytes())
+                with open_log(path) as file:
+                    self._read.append(file.read())
             except OSError:
                 continue  # rotated away at this moment, or unreadable: its lines have no time
 

@@ -162,8 +162,8 @@ class Guards:
                 extension.notices.tell("asked", f"wants a person to decide on {_subject(event)}: {verdict.reason}")
             elif verdict.kind is VerdictKind.NO_VERDICT:
                 line = _missing_verdict_line(event.event, verdict.reason, extension.denies_on_failure)
-                extension.account.no_verdicts += 1
                 if not extension.is_halted:  # else a user wants it so
+                    extension.account.no_verdicts += 1
                     extension.fell("no_verdict", f"{event.event}: {verdict.failure or 'bad answer'}")
                 extension.notices.tell("no_verdict", line)
             else:

@@ -1,7 +1,7 @@
 """A listening socket at a path that the user has chosen, such as `zot rpc --listen PATH`.
 
 No file of anyone is removed but a socket of this user on which no process listens. The folder must belong to this user,
-and not everyone may write to it: else another user could put a socket of his own in the place of this one, and clients
+and nobody else may write to it: else another user could put a socket of his own in the place of this one, and clients
 would send him their token.
 """
 
@@ -67,8 +67,8 @@ def _check_folder(folder: Path) -> None:
         raise UnusablePathError(f"{folder} is no folder")
     if found.st_uid != os.geteuid():
         raise UnusablePathError(f"the folder {folder} belongs to another user: {_ADVICE}")
-    if found.st_mode & stat.S_IWOTH:
-        raise UnusablePathError(f"everyone may write to the folder {folder}: {_ADVICE}")
+    if found.st_mode & (stat.S_IWOTH | stat.S_IWGRP):
+        raise UnusablePathError(f"others may write to the folder {folder}: chmod go-w it, or {_ADVICE}")
 
 
 _ADVICE = "choose a folder of your own, such as $XDG_RUNTIME_DIR"

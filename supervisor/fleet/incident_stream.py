@@ -7,6 +7,7 @@ its watch, and the rest from the watch; what lies between is in both, and is tol
 from __future__ import annotations
 
 import time
+from collections import deque
 from math import inf
 from typing import TYPE_CHECKING, cast
 
@@ -36,6 +37,8 @@ SAME_START_S = 60.0
 """Maximum difference between the start of a host by its trace and by its own word, in seconds."""
 WATCHED_KEPT = 10_000
 """Maximum number of hosts of which the start of the watch is remembered, for what the traces of batches tell."""
+WAITING_KEPT = 10_000
+"""Maximum number of events of a host that wait until it is caught up: the last ones."""
 GOOD = frozenset({"started", "late", "restarted", "reloaded"})
 
 
@@ -49,13 +52,13 @@ class _Followed:
         self.trace = ""
         """The id of its trace; empty without one."""
         self.watch = ""
-        """The id of the request to watch."""
+        """The id of the request to watch; empty once it is answered."""
         self.asked_at = 0.0
         """When it was asked to be watched, in seconds since the epoch."""
         self.told_until = 0.0
         """The time up to which its trace was told."""
         self.is_caught_up = False
-        self.waiting: list[Incident] = []
+        self.waiting: deque[Incident] = deque(maxlen=WAITING_KEPT)
         """Its events since the watch, until it is caught up."""
 
 
@@ -256,7 +259,7 @@ class IncidentStream:
                 self.running.update(reply.extensions)
                 self.extensions.update(reply.extensions)
             case control.Ok() if reply.id == followed.watch:
-                at = time.time()
+                followed.watch, at = "", time.time()
                 self._watched_since.setdefault(host.pid, at)
                 if len(self._watched_since) > WATCHED_KEPT:
                     del self._watched_since[next(iter(self._watched_since))]
@@ -285,7 +288,8 @@ class IncidentStream:
         elif not followed.told_until:
             self._pass_on(_incident(host.pid, followed, "host_started", "", "", followed.started))
         followed.told_until = time.time()
-        waiting, followed.waiting = followed.waiting, []
+        waiting = list(followed.waiting)
+        followed.waiting.clear()
         followed.is_caught_up = True
         for incident in waiting:
             self._pass_on(incident)

@@ -43,8 +43,8 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class MetricsServer:
-    """Serves from its start to `close`. `listener` is closed with it. On loopback, a request that names another host than
-    an address, localhost or `bound`, by which the user has named the address, is refused: it is of a web page."""
+    """Serves from its start to `close`. `listener` is closed with it. On loopback, a request is refused that names
+    another host than an address, localhost or `bound`, by which the user has named the address: it is of a web page."""
 
     def __init__(self, loop: Loop, listener: socket.socket, scraper: Scraper, bound: str = "") -> None:
         self._loop = loop

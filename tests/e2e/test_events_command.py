@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -153,6 +154,28 @@ def test_a_reader_that_goes_ends_it_without_a_word(zot: Zot):
     assert "Error" not in done.stderr
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_while_nobody_reads_its_pipe(zot: Zot, number: signal.Signals):
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    for size in (4096, 1):
+        with suppress(BlockingIOError):
+            while os.write(write, b"x" * size):
+                pass
+    os.set_blocking(write, True)
+    with hosting(zot, flags=("--no-ext",)), hosting(zot, flags=("--no-ext",)) as hung:
+        os.kill(hung.pid, signal.SIGSTOP)
+        try:
+            with zot.start("events", "-f", stdout=write) as running:
+                wait_until(lambda: f"host {hung.pid} does not answer" in running.errors())  # the past is told next
+                running.signal(number)
+                assert running.finish().status == 130
+        finally:
+            os.kill(hung.pid, signal.SIGCONT)
+            os.close(read)
+            os.close(write)
+
+
 def test_a_host_that_does_not_exist_is_told(zot: Zot):
     done = zot.run("events", "4999999")
     assert (done.status, done.stderr) == (1, "zot events: there is no host 4999999; zot ps lists those that run\n")
@@ -164,7 +187,9 @@ def test_an_extension_that_no_host_has_is_told(zot: Zot, echo: Any):
         done = zot.run("events", "--extension", "ecko")
         assert (done.status, done.stdout) == (2, b"")
         assert "no such extension: 'ecko'; did you mean 'echo'?" in done.stderr
-        assert zot.run("events", "--extension", "echo", "--since", "2100-01-01").status == 0, "there is one, and no event"
+        assert zot.run("events", "--extension", "echo", "--since", "2100-01-01").status == 0, (
+            "there is one, and no event"
+        )
         with zot.start("events", "-f", "--json", "--extension", "late") as running:
             wait_until(lambda: "no host has late now; waits for it" in running.errors())
             with hosting(zot, extension(zot.folder, "echo", name="late"), echo):

@@ -235,6 +235,7 @@ def test_a_stopped_guard_gives_no_verdict_and_its_on_failure_decides(host: Host,
     kinds = [kind for kind, _ in host.said_of("one")]
     assert kinds == ["stopped", "no_verdict", "no_verdict"], "each is told"
     assert falls == [], "the user wants it so"
+    assert host.extension("one").account.no_verdicts == 0, "no alert is due"
     start(host)
     assert not host.ask().is_blocked
 

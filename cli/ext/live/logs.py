@@ -89,7 +89,7 @@ def _known_name(folder: Path, name: str) -> str:
     known = names_of_logs(folder)
     if not known:
         raise ControlError(f"there are no logs of extensions in {folder}")
-    raise CommandLineError(no_such("log of an extension", name, known))
+    raise CommandLineError(no_such("log of an extension", name, [printable(each) for each in known]))
 
 
 def _find_by_folder(name: str) -> str | None:
@@ -112,7 +112,7 @@ class _Faults:
         self._is_for_all = is_for_all
 
     def unreadable(self, log: OneLog, error: OSError) -> None:
-        text = f"{log.path} cannot be shown: {error.strerror}"
+        text = f"{printable(os.fspath(log.path))} cannot be shown: {error.strerror}"
         if not self._is_for_all:
             raise ControlError(text) from None
         self.unread += 1
@@ -158,7 +158,7 @@ class _Printer:
             return self._shown.text(line.text).encode()
         text = with_time(line) if self._timestamps else TerminalText().text(line.text).rstrip("\n")
         name = f"{printable(found.name):<{self._width}}  " if self._with_names else ""
-        return f"{name}{text}\n".encode()
+        return f"{name}{text}\n".encode("utf-8", "replace")  # a file's name may be any bytes
 
 
 def _put(data: bytes) -> None:

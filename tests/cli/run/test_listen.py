@@ -22,7 +22,7 @@ from wire.exit_codes import Status
         (["rpc", "--listen", "file"], "is a file, and no socket: choose another path"),
         (["rpc", "--listen", "."], "is a folder, and no socket"),
         (["rpc", "--listen", "link"], "is a link, and no socket"),
-        (["rpc", "--listen", "everyones/s"], "everyone may write to the folder"),
+        (["rpc", "--listen", "everyones/s"], "others may write to the folder"),
         (["rpc", "--listen", "n" * 300], "cannot make the socket"),
         (["rpc", "--listen", "s", "hello"], "rpc takes no prompt: 'hello'; prompts come as lines on the socket"),
         (["rpc", "--listen", "s", "-c"], "with --listen each client has a conversation of its own"),

@@ -81,9 +81,9 @@ def test_the_folder_must_exist_and_belong_to_this_user_alone(folder):
     with pytest.raises(UnusablePathError, match=r"file: Not a directory|file is no folder"):
         listen_at(folder / "file" / "s")
     (folder / "open").mkdir()
-    for mode in (0o777, 0o1777):
+    for mode in (0o777, 0o1777, 0o770):
         os.chmod(folder / "open", mode)
-        with pytest.raises(UnusablePathError, match=r"everyone may write to .*: choose a folder of your own"):
+        with pytest.raises(UnusablePathError, match=r"others may write to .*: chmod go-w it, or choose a folder"):
             listen_at(folder / "open" / "s")
 
 

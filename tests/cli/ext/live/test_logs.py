@@ -95,3 +95,23 @@ def test_more_logs_than_descriptors(zot, logs):
     outcome = zot.run("ext", "logs", "-n", "400", "--json", command=limited)
     assert (outcome.status, outcome.stderr) == (0, "")
     assert sorted(int(json.loads(line)["line"]) for line in outcome.stdout.splitlines()) == list(range(300))
+
+
+def test_a_log_that_is_a_pipe_holds_nothing_up(zot, logs):
+    write(logs, ("guard", "one\n", 0))
+    os.mkfifo(logs / "ext-pipe.log")
+    done = zot.run("ext", "logs")
+    assert (done.status, done.text) == (Status.ERROR.exit_code, "guard  one\n")
+    assert done.stderr == f"zot ext logs: {logs}/ext-pipe.log cannot be shown: Not a file\n"
+    assert zot.run("ext", "logs", "pipe").status == Status.ERROR.exit_code
+    (logs / "ext-guard.times").unlink()
+    os.mkfifo(logs / "ext-guard.times")
+    assert zot.run("ext", "logs", "guard", "--timestamps").text.split() == ["-", "-", "-", "one"]
+
+
+def test_the_name_of_a_log_may_be_any_bytes(zot, logs):
+    for name in (b"\xff", b"a\x1b[31mb"):
+        with open(os.fsencode(logs) + b"/ext-" + name + b".log", "wb") as file:
+            file.write(b"line\n")
+    assert sorted(zot.run("ext", "logs").text.splitlines()) == ["?   line", "ab  line"]
+    assert "\x1b" not in zot.run("ext", "logs", "none").refusal()
