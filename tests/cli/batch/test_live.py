@@ -26,7 +26,7 @@ def terminal(zot):
 def test_the_view_its_keys_and_the_summary(zot, terminal):
     before = terminal.modes()
     terminal.command(f"{FAKE} > out; echo status $?")
-    _, _, text = terminal.wait_for(r"q drain").partition("a remark of the batch\n")
+    _, _, text = terminal.wait_for(r"remark of the batch\n(?s:.*)q drain").partition("a remark of the batch\n")
     shown = text.splitlines()
     assert "  1 of 3  33%  " in shown[0]
     assert [line.split()[0] for line in shown[3:6]] == ["TASK", "two", "three"]

@@ -26,7 +26,7 @@ def test_what_stays_is_young_and_fits_and_runs_go_whole(found):
     every = kept(found)
     removed = set(choose_old(every, Keep(), NOW))
     stay = [file for file in every if file.name not in removed]
-    assert sum(file.size for file in stay) <= 200 * MB
+    assert sum(file.size for file in stay) <= 200 * MB or len({id_of(file.name) for file in stay}) == 1  # the newest
     assert {id_of(file.name) for file in stay}.isdisjoint(id_of(name) for name in removed)
     for run in {id_of(file.name) for file in stay}:
         assert NOW - max(file.changed_at for file in every if id_of(file.name) == run) <= 30 * DAY_S
