@@ -178,7 +178,7 @@ if TYPE_CHECKING:
         no_trace: bool
         """Keep no trace of the batch, see zot runs."""
         otel: bool
-        """Send traces and metrics by OpenTelemetry, to where the OTEL_* variables say."""
+        """Send the traces of all runs by OpenTelemetry, to where the OTEL_* variables say."""
         otel_content: bool
         """With --otel: send prompts, answers, and arguments and results of tools, too."""
         task_timeout: float

@@ -56,13 +56,14 @@ class EngineHost:
         before_line: Callable[[], None] | None = None,
         owns_process: bool = True,
         stderr: int = 2,
+        who: str = "",
         session: OpenedSession | None = None,
         send_spans: Callable[[bytes], None] | None = None,
     ) -> None:
-        """`send_spans` takes the lines with the spans of a run of a batch."""
+        """`send_spans` takes the lines with the spans of a run of a batch; `who` as with `StderrNotices`."""
         self._abort = abort
         self.event_writer = EventWriter(loop, abort, *readers, output=output)
-        self.notices = StderrNotices(loop, self.event_writer, stderr=stderr, before_line=before_line)
+        self.notices = StderrNotices(loop, self.event_writer, stderr=stderr, before_line=before_line, who=who)
         self._telemetry = self._make_telemetry(loop, options, version, provider, send_spans)
         self.engine = Engine(
             loop,

@@ -139,7 +139,7 @@ class Conversation:
         try:
             message = link.decode_from_run(line)
         except UNREADABLE as error:
-            self._trouble = f"it has said something that cannot be read: {error}"
+            self._trouble = f"its process {self._child.pid} has said something that cannot be read: {error}"
             self._child.kill_group(signal.SIGKILL)
             return
         if isinstance(message, link.ModelRequest):

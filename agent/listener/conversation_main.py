@@ -93,6 +93,7 @@ def converse(order: Order, client: int, link: BatchLink, *, stderr: int = 2, own
             stdin=client,
             stdout=output,
             stderr=stderr,
+            who=f"zot rpc: conversation {os.getpid()}",
             owns_process=owns_process,
         )
     except (UsageError, StatsFileError) as error:

@@ -28,10 +28,17 @@ _HANDLER_FAILED = re.compile(r": (?:the )?guard .{1,80} failed: \w+|: intercept 
 
 
 class StderrNotices:
-    """Writes each notice to stderr once, and to the event stream and the followers every time."""
+    """Writes each notice to stderr once, and to the event stream and the followers every time. Lines begin with `who`,
+    if stderr is that of several runs."""
 
     def __init__(
-        self, loop: Loop, event_writer: EventWriter, *, stderr: int, before_line: Callable[[], None] | None = None
+        self,
+        loop: Loop,
+        event_writer: EventWriter,
+        *,
+        stderr: int,
+        before_line: Callable[[], None] | None = None,
+        who: str = "",
     ) -> None:
         self.is_read = False
         """Whether a reader shows each record to a person: then stderr says only what no record says."""
@@ -42,6 +49,7 @@ class StderrNotices:
         self._loop = loop
         self._event_writer = event_writer
         self._before_line = before_line
+        self._who = who
         self._stderr = FdWriter(loop, stderr, _nothing, lossy=True)
         self._said: set[str] = set()
         self._last_block = ""
@@ -53,6 +61,8 @@ class StderrNotices:
         self.tell_gathered(go_on=self._gathered is not None)
         if self._before_line is not None:
             self._before_line()
+        if self._who:
+            line = f"{self._who}: {line.removeprefix('zot: ')}"
         self._stderr.write(printable(line.replace("\n", " ")).encode("utf-8", "replace") + b"\n")
 
     def notice(self, extension: Extension, kind: NoticeKind, message: str) -> None:

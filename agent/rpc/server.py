@@ -66,6 +66,7 @@ class RpcServer:
         stdin: int = 0,
         stdout: int = 1,
         stderr: int = 2,
+        who: str = "",
         owns_process: bool = True,
     ) -> None:
         self._options = options
@@ -96,6 +97,7 @@ class RpcServer:
             output=self._client.writer,
             owns_process=owns_process,
             stderr=stderr,
+            who=who,
             session=session,
         )
         self._host.engine.supervisor.expect_person()

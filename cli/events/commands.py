@@ -56,8 +56,8 @@ def events(
     Ctrl-C, or until the host PID has ended. A line has the time, the host's pid and kind, the event, the extension, and
     a text. With --json each is an object, see zot schema incident.
 
-    Exit status: 0 shown, or the host PID has ended; 1 no such host; 2 usage; 130 after Ctrl-C, or when the reader
-    of stdout has gone.
+    Exit status: 0 shown, or the host PID has ended; 1 no such host; 2 usage, or no such extension; 130 after Ctrl-C,
+    or when the reader of stdout has gone.
 
     Examples:
         zot events                                                the hosts that run

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
+from cli.choices import CommandLineError
 from cli.hosts.find import NONE_RUNS
 from cli.json_line import print_json
 from cli.logs.timed_lines import local_time, since_ms
@@ -20,6 +21,7 @@ from supervisor.home.runtime_dir import runtime_dirs
 from supervisor.home.zot_home import zot_home
 from supervisor.loop.loop import Loop, stop_signals
 from wire.exit_codes import Status
+from wire.suggestions import no_such
 
 if TYPE_CHECKING:
     from wire.traces.incident import Incident
@@ -43,23 +45,28 @@ def show_events(pid: int | None, *, follow: bool, as_json: bool, since: str | No
         loop, runtime_dirs(), traces, tell, lambda line: complain("events", line), since=earliest, only=pid
     )
     try:
-        return _follow(loop, stream, pid) if follow else _show(stream, pid)
+        return _follow(loop, stream, pid, extension) if follow else _show(stream, pid, extension)
     finally:
         stream.close()
         loop.close()
 
 
-def _show(stream: IncidentStream, pid: int | None) -> int:
+def _show(stream: IncidentStream, pid: int | None, extension: str | None) -> int:
     if not stream.begin():
         _none(pid, NONE_RUNS)
+    elif extension is not None and extension not in stream.extensions:
+        raise CommandLineError(no_such("extension", extension, stream.extensions))
     return 0
 
 
-def _follow(loop: Loop, stream: IncidentStream, pid: int | None) -> int:
+def _follow(loop: Loop, stream: IncidentStream, pid: int | None, extension: str | None) -> int:
     before = {number: signal.signal(number, _interrupt) for number in stop_signals()}
     try:
         if not stream.begin():
             _none(pid, "no host is running yet")
+        elif extension is not None and extension not in stream.running:
+            where = "no host has" if pid is None else f"host {pid} does not have"
+            complain("events", f"{where} {terminal_text(extension, 200)} now; waits for it")
         stream.follow()
         _watch_reader(loop)
         loop.run_until(lambda: stream.has_ended)

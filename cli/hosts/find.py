@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from cli.choices import CommandLineError
@@ -13,7 +14,7 @@ from wire.suggestions import no_such
 from wire.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from wire.stats import ExtensionStats
 
@@ -61,35 +62,69 @@ def keep_only(candidates: Sequence[SurveyedHost], found: Iterable[SurveyedHost])
     return chosen
 
 
-def host_with(name: str, pid: int | None) -> tuple[ControlClient | None, list[SurveyedHost]]:
-    """The host that has an extension of this name, and all hosts that were asked. With a pid it is that host; without
-    one the only host that has it, or None. Raises `ControlError`, and `CommandLineError` if several have it,
-    or the host `pid` has it not."""
+class HostWith(NamedTuple):
+    """The host that has an extension."""
+
+    client: ControlClient | None
+    """None if no host has it."""
+    name: str
+    """The name of the extension, also if it was named by its folder."""
+    found: list[SurveyedHost]
+    """All hosts that were asked, if no pid was given."""
+
+
+def host_with(name: str, pid: int | None) -> HostWith:
+    """The host that has an extension of this name, or from a folder of this name: with a pid that host; without one the
+    only host that has it. Raises `ControlError`, and `CommandLineError` if several have it, or the host `pid` has it
+    not."""
     if pid is not None:
         client = connect(pid)
         info = client.ask(control.Info(client.next_id()), control.HostInfoReply)
+        name = known_name(name, info.extensions)
         if name in info.extensions:
-            return client, []
+            return HostWith(client, name, [])
         client.close()
         raise CommandLineError(f"host {pid}: {no_such('extension', name, info.extensions)}")
     found = survey()
+    name = known_name(name, extensions_of(found))
     having = [host for host in found if host.info is not None and name in host.info.extensions]
     chosen = keep_only(having, found)
     if len(having) > 1:
         raise CommandLineError(f"{len(having)} hosts have it; name one with --host: {host_list(having)}")
-    return chosen, found
+    return HostWith(chosen, name, found)
 
 
-def host_of(name: str, pid: int | None) -> ControlClient:
-    """Connects to the host `pid`; without a pid to the only host with this extension. Raises `ControlError`, and
-    `CommandLineError` for an unknown name or if several hosts have the extension."""
-    chosen, found = host_with(name, pid)
-    if chosen is not None:
-        return chosen
+def host_of(name: str, pid: int | None) -> tuple[ControlClient, str]:
+    """Connects to the host `pid`; without a pid to the only host with this extension. Returns the name of the
+    extension, too, which may be named by its folder. Raises `ControlError`, and `CommandLineError` for an unknown name
+    or if several hosts have the extension."""
+    client, known, found = host_with(name, pid)
+    if client is not None:
+        return client, known
     if not found:
         raise ControlError(NONE_RUNS)
-    known = sorted({extension for host in found if host.info is not None for extension in host.info.extensions})
-    raise CommandLineError(no_such("extension", name, known))
+    raise CommandLineError(no_such("extension", name, sorted(extensions_of(found))))
+
+
+def extensions_of(found: Iterable[SurveyedHost]) -> set[str]:
+    """The names of the extensions of all these hosts."""
+    return {extension for host in found if host.info is not None for extension in host.info.extensions}
+
+
+def known_name(name: str, known: Collection[str]) -> str:
+    """The name of the known extension that is installed in a folder of this name; `name` if it is known itself, or no
+    such folder holds one."""
+    if name in known or not known:
+        return name
+    from supervisor.discovery.found_extension import Scope
+    from supervisor.home.zot_home import zot_home
+    from supervisor.install.installed_extension import ExtensionFolders, installed_extensions
+
+    try:
+        every = installed_extensions(ExtensionFolders(Path.cwd(), zot_home()), (Scope.PROJECT, Scope.GLOBAL))
+    except OSError:
+        return name
+    return next((each.name for each in every if each.folder.name == name and each.name in known), name)
 
 
 def _connect_to(pid: int) -> ControlClient:

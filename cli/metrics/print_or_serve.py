@@ -58,7 +58,7 @@ def _print(loop: Loop, scraper: Scraper, *, openmetrics: bool) -> int:
 def _serve(loop: Loop, scraper: Scraper, place: Address) -> int:
     listener = _listen(place)
     place = place._replace(port=listener.getsockname()[1])
-    server = MetricsServer(loop, listener, scraper)
+    server = MetricsServer(loop, listener, scraper, place.host)
     stopped: list[object] = []
     try:
         with loop.signals(stop_signals(), stopped.append):

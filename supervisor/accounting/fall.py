@@ -11,6 +11,9 @@ FallKind = Literal["crashed", "ended", "hung", "limit", "refused", "given_up", "
 limit: it was over its limits; refused: it broke its protocol, or cannot be started; given_up: it has fallen too often
 and is not started again; no_verdict: a guard that gave none; leak: its memory only grows, and it goes on."""
 
+OVER_LIMITS = "it is over its limits: "
+"""Beginning of the cause of a fall of the kind `limit`; the figures follow."""
+
 
 class Fall(msgspec.Struct, frozen=True):
     """One fall of an extension, without any text of the extension: a trace keeps it."""

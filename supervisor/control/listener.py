@@ -1,4 +1,4 @@
-"""Listens on a Unix socket and accepts clients of the same user, a bounded number."""
+"""Accepts clients of a listening socket; of a Unix socket those of the same user, a bounded number."""
 
 from __future__ import annotations
 
@@ -19,11 +19,53 @@ if TYPE_CHECKING:
 
 ACCEPTED_PER_PASS = 16
 ACCEPT_AGAIN_S = 1.0
-"""Seconds until the host accepts new clients again after it ran out of descriptors."""
+"""Seconds until new clients are accepted again after the descriptors ran out."""
 
 
 def _control_refusal(reason: str) -> bytes:
     return control.encode(control.ErrorReply(reason))
+
+
+class Acceptor:
+    """Passes each client of `listener`, which does not block, to `welcome`, until `close`."""
+
+    def __init__(self, loop: Loop, listener: socket.socket, welcome: Callable[[socket.socket], None]) -> None:
+        self._loop = loop
+        self.listener = listener
+        self._welcome = welcome
+        self._is_open = True
+        loop.watch(self, read=True)
+
+    def close(self) -> None:
+        """Accepts no more. The socket stays open."""
+        if self._is_open:
+            self._is_open = False
+            self._loop.watch(self)
+
+    def fileno(self) -> int:
+        return self.listener.fileno()
+
+    def on_readable(self, budget: int) -> None:  # noqa: ARG002
+        for _ in range(ACCEPTED_PER_PASS):
+            if not self._is_open:
+                return
+            try:
+                sock, _ = self.listener.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+                    self._loop.watch(self)
+                    self._loop.call_later(ACCEPT_AGAIN_S, self._accept_again)
+                return
+            self._welcome(sock)
+
+    def on_writable(self) -> None:
+        pass
+
+    def _accept_again(self) -> None:
+        if self._is_open:
+            self._loop.watch(self, read=True)
 
 
 class SocketListener:
@@ -49,15 +91,15 @@ class SocketListener:
         self._peer_uid = peer_uid
         self._who = who
         self._refusal = refusal
-        self._listener: socket.socket | None = None
+        self._acceptor: Acceptor | None = None
         self._made = (0, 0)
 
     def open(self, listener: socket.socket, path: Path) -> None:
         """Begins to accept. `path` is that of the socket, which `close` removes. Raises `OSError` if it has gone."""
         found = os.lstat(path)
-        self._listener, self.path = listener, path
+        self.path = path
         self._made = (found.st_dev, found.st_ino)
-        self._loop.watch(self, read=True)
+        self._acceptor = Acceptor(self._loop, listener, self._admit)
 
     def has_path(self) -> bool:
         """Whether the path is still that of this socket."""
@@ -69,35 +111,10 @@ class SocketListener:
 
     def close(self) -> None:
         """Removes the socket."""
-        if self._listener is not None and self.path is not None:
-            self._loop.watch(self)
-            unix_socket.remove_own(self.path, self._listener, self._made)
-            self._listener = self.path = None
-
-    def fileno(self) -> int:
-        return -1 if self._listener is None else self._listener.fileno()
-
-    def on_readable(self, budget: int) -> None:  # noqa: ARG002
-        for _ in range(ACCEPTED_PER_PASS):
-            if self._listener is None:
-                return
-            try:
-                sock, _ = self._listener.accept()
-            except (BlockingIOError, ConnectionAbortedError):
-                return
-            except OSError as error:
-                if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
-                    self._loop.watch(self)
-                    self._loop.call_later(ACCEPT_AGAIN_S, self._accept_again)
-                return
-            self._admit(sock)
-
-    def on_writable(self) -> None:
-        pass
-
-    def _accept_again(self) -> None:
-        if self._listener is not None:
-            self._loop.watch(self, read=True)
+        if self._acceptor is not None and self.path is not None:
+            self._acceptor.close()
+            unix_socket.remove_own(self.path, self._acceptor.listener, self._made)
+            self._acceptor = self.path = None
 
     def _admit(self, sock: socket.socket) -> None:
         uid, own = self._peer_uid(sock), os.geteuid()

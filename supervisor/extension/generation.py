@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from supervisor.accounting.fall import OVER_LIMITS
 from supervisor.accounting.limits import log_bytes
 from supervisor.discovery import data_dir
 from supervisor.discovery.environment import session_environment
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     from supervisor.process.teardown import Stoppable
     from wire.dialects.host_calls import HostCall
 
-OVER_LIMITS = "it is over its limits: "
-"""Beginning of the reason with which a worker over its limits is ended."""
 RESTARTED = "it is being restarted"
 REPLACED = "another version of this extension has taken its place"
 

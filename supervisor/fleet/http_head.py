@@ -5,6 +5,7 @@ A small part of HTTP/1.1 is enough for a program that scrapes: GET and HEAD, one
 
 from __future__ import annotations
 
+import ipaddress
 from typing import NamedTuple
 
 HEAD_LIMIT = 16 * 1024
@@ -17,6 +18,7 @@ OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 REASONS = {
     200: "OK",
     400: "Bad Request",
+    403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
     408: "Request Timeout",
@@ -35,6 +37,8 @@ class Request(NamedTuple):
     wants_openmetrics: bool
     keeps_open: bool
     """Whether the client may send another request on the connection."""
+    host: str = ""
+    """The Host header; empty without one."""
 
 
 class Refusal(NamedTuple):
@@ -81,7 +85,8 @@ class HeadReader:
         wanted = [word.strip().lower() for word in self._fields.get("connection", "").split(",")]
         keeps_open = "close" not in wanted and (version != "HTTP/1.0" or "keep-alive" in wanted)
         path = target.partition("?")[0]
-        return Request(method, path, prefers_openmetrics(self._fields.get("accept", "")), keeps_open)
+        wants_openmetrics = prefers_openmetrics(self._fields.get("accept", ""))
+        return Request(method, path, wants_openmetrics, keeps_open, self._fields.get("host", ""))
 
 
 def too_large() -> Refusal:
@@ -121,6 +126,20 @@ def _weight(parameters: list[str]) -> float:
             except ValueError:
                 return 0.0
     return 1.0
+
+
+def is_local_host(field: str, bound: str) -> bool:
+    """Whether a Host header names an address, localhost, or the name `bound`; or there is none. A browser sends the
+    name of the page: one whose name was made to resolve to this machine gives itself away."""
+    name = field[1:].partition("]")[0] if field.startswith("[") else field.partition(":")[0]
+    name = name.lower().removesuffix(".")
+    if name in ("", "localhost", bound.lower().removesuffix(".")):
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def head(status: int, kind: str, length: int, *, keeps_open: bool) -> bytes:

@@ -12,7 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING, cast
 
 from supervisor.fleet.known_hosts import KnownHosts
-from supervisor.fleet.past_incidents import TOLD, end_of, incidents_of, run_of_batch
+from supervisor.fleet.past_incidents import TOLD, end_of, incident_text, incidents_of, run_of_batch
 from supervisor.traces.trace_reader import pid_of
 from wire import control, events
 from wire.traces.incident import Incident, IncidentKind
@@ -102,6 +102,10 @@ class IncidentStream:
         self._complained: set[str] = set()
         self.has_ended = False
         """Whether the `only` host has ended."""
+        self.running: set[str] = set()
+        """The extensions that the hosts had when their watch began."""
+        self.extensions: set[str] = set()
+        """The extensions of these hosts, and of the traces that were looked at."""
 
     # --- the past -----------------------------------------------------------------------------------------
 
@@ -148,6 +152,7 @@ class IncidentStream:
             self._begin_batch(id_)
             self._unmet.add(id_)
             return True
+        self.extensions.update(trace.extensions)
         now = time.time()
         told_until = self._told_until.pop(id_, 0.0)
         for incident in incidents_of(trace):
@@ -167,6 +172,8 @@ class IncidentStream:
         run = run_of_batch(incident)
         if run is not None and incident.time >= self._watched_since.get(run, inf):
             return  # the run has told it
+        if incident.extension:
+            self.extensions.add(incident.extension)
         if self._past is not None:
             self._past.append(incident)
         else:
@@ -249,6 +256,8 @@ class IncidentStream:
         match reply:
             case control.HostInfoReply():
                 followed.kind, followed.cwd, followed.started = reply.kind, reply.cwd, reply.started
+                self.running.update(reply.extensions)
+                self.extensions.update(reply.extensions)
             case control.Ok() if reply.id == followed.watch:
                 followed.watch, at = "", time.time()
                 self._watched_since.setdefault(host.pid, at)
@@ -259,7 +268,8 @@ class IncidentStream:
                 self._complain(f"host {host.pid}: {reply.message}")
             case events.Extension() if reply.event in TOLD:
                 event = cast("IncidentKind", reply.event)
-                incident = _incident(host.pid, followed, event, reply.message, reply.extension, time.time())
+                text = incident_text(event, reply.message)
+                incident = _incident(host.pid, followed, event, text, reply.extension, time.time())
                 if followed.is_caught_up:
                     followed.told_until = incident.time
                     self._pass_on(incident)

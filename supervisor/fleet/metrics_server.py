@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import errno
+import ipaddress
 import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from supervisor.control.listener import Acceptor
 from supervisor.fleet.http_connection import HttpConnection
-from supervisor.fleet.http_head import METRICS, OPENMETRICS, PLAIN, TEXT_FORMAT
+from supervisor.fleet.http_head import METRICS, OPENMETRICS, PLAIN, TEXT_FORMAT, is_local_host
 from supervisor.monitoring.metrics import render_scrape
 
 if TYPE_CHECKING:
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
 CLIENTS_LIMIT = 32
 """Maximum number of connections. A further one takes the place of the one that has been quiet for longest, or if all
 have output that waits for them, of the one that has it for longest."""
-ACCEPTED_PER_PASS = 16
-ACCEPT_AGAIN_S = 1.0
-"""Seconds until connections are accepted again after the descriptors ran out."""
 INDEX = f"zot metrics: the figures of all running hosts and their extensions are at {METRICS}\n".encode()
+FOREIGN = b"this address is served under its number and as localhost, and under no other name\n"
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -44,37 +43,21 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class MetricsServer:
-    """Serves from its start to `close`. `listener` is closed with it."""
+    """Serves from its start to `close`. `listener` is closed with it. On loopback, a request is refused that names
+    another host than an address, localhost or `bound`, by which the user has named the address: it is of a web page."""
 
-    def __init__(self, loop: Loop, listener: socket.socket, scraper: Scraper) -> None:
+    def __init__(self, loop: Loop, listener: socket.socket, scraper: Scraper, bound: str = "") -> None:
         self._loop = loop
-        self._listener = listener
         self._scraper = scraper
+        self._bound = bound
+        address = listener.getsockname()[0].partition("%")[0]
+        self._is_loopback = ipaddress.ip_address(address).is_loopback
         self._clients: set[HttpConnection] = set()
         self._waiting: list[tuple[HttpConnection, Request]] = []
         """The clients that wait for the scrape that is under way."""
-        loop.watch(self, read=True)
+        self._acceptor = Acceptor(loop, listener, self._admit)
 
     # --- connections --------------------------------------------------------------------------------------
-
-    def fileno(self) -> int:
-        return self._listener.fileno()
-
-    def on_readable(self, budget: int) -> None:  # noqa: ARG002
-        for _ in range(ACCEPTED_PER_PASS):
-            try:
-                sock, _ = self._listener.accept()
-            except (BlockingIOError, ConnectionAbortedError):
-                return
-            except OSError as error:
-                if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
-                    self._loop.watch(self)
-                    self._loop.call_later(ACCEPT_AGAIN_S, lambda: self._loop.watch(self, read=True))
-                return
-            self._admit(sock)
-
-    def on_writable(self) -> None:
-        pass
 
     def _admit(self, sock: socket.socket) -> None:
         if len(self._clients) >= CLIENTS_LIMIT:
@@ -93,6 +76,8 @@ class MetricsServer:
     def _page(self, connection: HttpConnection, request: Request) -> None:
         if request.method not in ("GET", "HEAD"):
             connection.answer(405, PLAIN, b"only GET and HEAD are served\n")
+        elif self._is_loopback and not is_local_host(request.host, self._bound):
+            connection.answer(403, PLAIN, FOREIGN)
         elif request.path == "/":
             connection.answer(200, PLAIN, INDEX)
         elif request.path == METRICS:
@@ -114,7 +99,7 @@ class MetricsServer:
 
     def close(self) -> None:
         """Ends all connections."""
-        self._loop.watch(self)
-        self._listener.close()
+        self._acceptor.close()
+        self._acceptor.listener.close()
         for client in list(self._clients):
             client.close()

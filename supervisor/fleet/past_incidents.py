@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, cast, get_args
 
+from supervisor.accounting.fall import OVER_LIMITS
 from supervisor.traces.places import TRACE, runs_folder
 from supervisor.traces.sweep import is_being_written
 from supervisor.traces.trace_reader import FILE, TraceError, pid_of, read_trace, run_ids
@@ -49,10 +50,16 @@ def run_of_batch(incident: Incident) -> int | None:
 def _of_marks(head: Trace, marks: Iterable[Mark]) -> Iterator[Incident]:
     for mark in sorted(marks, key=lambda mark: mark.time):
         if mark.kind in TOLD and mark.extension and mark.name != FILE:
-            text = mark.detail
+            text = incident_text(mark.kind, mark.detail)
             if not text and mark.duration_ms is not None:
                 text = f"ready after {mark.duration_ms:.0f} ms"
             yield _of_host(head, mark.time, cast("IncidentKind", mark.kind), text, mark.extension)
+
+
+def incident_text(event: str, text: str) -> str:
+    """The text without a beginning that only says the event again."""
+    text = text.removeprefix(f"{event.replace('_', ' ')}: ")
+    return text.removeprefix(OVER_LIMITS) if event == "limit" else text
 
 
 def _of_host(head: Trace, time: float, event: IncidentKind, text: str, extension: str = "") -> Incident:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, get_args
 
 from supervisor.accounting.account import growth_text
+from supervisor.accounting.fall import OVER_LIMITS
 from supervisor.accounting.limits import limits_used
-from supervisor.extension.generation import OVER_LIMITS
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.extension.restart import HEALTHY_AFTER_S
 from wire.stats import Alarm

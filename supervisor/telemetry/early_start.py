@@ -29,11 +29,12 @@ _early: list[StartedProcess] = []
 
 
 def exporter_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of the process. Pure."""
+    """The variables of the process. To the standard an empty one is unset, but not to every part of the SDK. Pure."""
     return {
         name: value
         for name, value in environ.items()
-        if name in NAMES or name.startswith(PREFIXES) or name.lower().endswith(PROXIES)
+        if (name in NAMES or name.startswith(PREFIXES) or name.lower().endswith(PROXIES))
+        and (value.strip() or not name.startswith("OTEL_"))
     }
 
 

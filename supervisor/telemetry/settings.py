@@ -6,6 +6,7 @@ The process that exports reads the others itself, such as `OTEL_EXPORTER_OTLP_EN
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -81,7 +82,28 @@ def _way(signal: str, environ: Mapping[str, str], has_module: Callable[[str], bo
         return "none"
     if protocol != "http/protobuf":
         remarks.append(f"{variable}={one_line(protocol, SHOWN)} is not supported; http/protobuf is used")
+    return _way_to_address(signal, environ, remarks)
+
+
+def _way_to_address(signal: str, environ: Mapping[str, str], remarks: list[str]) -> Way:
+    """The remark does not show the value: it may hold a password."""
+    for variable in (f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"):
+        if value := environ.get(variable, "").strip():
+            if is_http_address(value):
+                return "http"
+            remarks.append(f"{variable} is no address such as http://localhost:4318; nothing is exported to it")
+            return "none"
     return "http"
+
+
+def is_http_address(text: str) -> bool:
+    """Whether a request can be sent there."""
+    try:
+        parts = urlsplit(text)
+        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    return is_one and not any(sign.isspace() for sign in parts.netloc)
 
 
 def _interval_s(value: str, remarks: list[str]) -> float:

@@ -182,6 +182,26 @@ def test_a_host_that_does_not_exist_is_told(zot: Zot):
     assert "is neither a length of time" in zot.run("events", "--since", "soon").refusal()
 
 
+def test_an_extension_that_no_host_has_is_told(zot: Zot, echo: Any):
+    with hosting(zot, echo) as hosted:
+        done = zot.run("events", "--extension", "ecko")
+        assert (done.status, done.stdout) == (2, b"")
+        assert "no such extension: 'ecko'; did you mean 'echo'?" in done.stderr
+        assert zot.run("events", "--extension", "echo", "--since", "2100-01-01").status == 0, (
+            "there is one, and no event"
+        )
+        with zot.start("events", "-f", "--json", "--extension", "late") as running:
+            wait_until(lambda: "no host has late now; waits for it" in running.errors())
+            with hosting(zot, extension(zot.folder, "echo", name="late"), echo):
+                assert next_incident(running, "started", "late").host == "host"
+            running.signal(signal.SIGINT)
+            assert running.finish().status == 130
+        assert zot.run("stop", str(hosted.pid)).status == 0
+    assert zot.run("events", "--extension", "echo", "--since", "1h").status == 0
+    assert "no such extension" in zot.run("events", "--extension", "ecko", "--since", "1h").stderr
+    assert zot.run("events", "--extension", "ecko").status == 0, "no host is running"
+
+
 def test_no_sign_of_an_extension_reaches_a_terminal(zot: Zot):
     evil = extension(zot.folder, "exits_before_hello", name="a\u202eb", **LATER)
     with hosting(zot, evil):

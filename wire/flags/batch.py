@@ -71,7 +71,7 @@ OF_EACH_RUN = (
         "Require a final answer of each run that is JSON and fits this JSON Schema: a file, or {…} itself.", panel=EACH
     ),
     NO_TRACE.variant("Keep no trace of the batch, see zot runs.", panel=OUTPUT),
-    OTEL.variant(panel=OUTPUT),
+    OTEL.variant("Send the traces of all runs by OpenTelemetry, to where the OTEL_* variables say.", panel=OUTPUT),
     OTEL_CONTENT.variant(panel=OUTPUT),
 )
 """Flags that go into the request of every run: all about the model, the tools and the extensions."""

@@ -30,7 +30,8 @@ def run_profile(name: str, pid: int | None, *, seconds: int, output: str | None,
     `ControlError`, `CommandLineError` and `OSError`."""
     if output is not None and output.strip() in ("", "-"):
         raise CommandLineError("--output: give it the name of a file; the functions are printed anyway")
-    with host_of(name, pid) as client:
+    client, name = host_of(name, pid)
+    with client:
         info = client.ask(control.Info(client.next_id()), control.HostInfoReply)
         found = client.ask(control.GetStats(client.next_id()), control.StatsReply).stats.extensions
     if (stats := found.get(name)) is None:

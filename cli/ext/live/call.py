@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from cli.choices import CommandLineError, time_limit, tool_arguments
-from cli.hosts.find import connect, host_list, keep_only, survey
+from cli.hosts.find import connect, extensions_of, host_list, keep_only, known_name, survey
 from cli.json_line import print_json
 from supervisor.control.client import ControlError
 from wire import control, frames
@@ -43,6 +43,7 @@ def run_call(name: str, tool: str, text: str, pid: int | None, *, timeout: str |
         args = tool_arguments("stdin", _read_stdin()) if text == STDIN else tool_arguments("the arguments", text)
         with _host_with(name, pid) as client:
             tools = client.ask(control.Registered(client.next_id()), control.Registrations).tools
+            name = known_name(name, {info.extension for info in tools})
             tool = _find_registered_name(name, tool, tools)
             result = _call(client, name, tool, args, timeout_s)
     except KeyboardInterrupt:
@@ -75,6 +76,8 @@ def _host_with(name: str, pid: int | None) -> ControlClient:
     if pid is not None:
         return connect(pid)
     found = survey()
+    known = extensions_of(found)
+    name = known_name(name, known)
     having = [host for host in found if host.info is not None and name in host.info.extensions]
     hosts = [host for host in having if host.info is not None and host.info.kind != "run"]
     if (chosen := keep_only(hosts, found)) is not None:
@@ -85,7 +88,6 @@ def _host_with(name: str, pid: int | None) -> ControlClient:
         raise ControlError(
             f"{name} is only in {host_list(having)}, and a run's extensions serve its agent; start a zot host"
         )
-    known = {extension for host in found if host.info is not None for extension in host.info.extensions}
     if not known:
         raise ControlError(f"no host runs {name}; start one: zot host, or zot host -e FOLDER")
     raise CommandLineError(no_such("extension in a running host", name, sorted(known)))

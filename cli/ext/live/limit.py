@@ -43,12 +43,9 @@ def run_limit(name: str, words: list[str], pid: int | None, *, keep: bool, yes: 
         raise CommandLineError(str(error)) from None
     if keep and not changes:
         raise CommandLineError("--keep keeps limits that you name, as in rss_mb=300")
-    client, _ = host_with(name, pid)
-    if client is None and (named := _installed_name(name)) != name:
-        name = named
-        client, _ = host_with(name, pid)
+    client, name, _ = host_with(name, pid)
     if client is None:
-        return _without_host(name, changes, keep=keep, as_json=as_json)
+        return _without_host(_installed_name(name), changes, keep=keep, as_json=as_json)
     with client:
         if not changes:
             return _show(client, name, as_json=as_json)

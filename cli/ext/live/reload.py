@@ -61,7 +61,8 @@ def _run(name: str | None, pid: int | None, *, as_json: bool) -> int:
     from supervisor.control.client import ControlError
     from wire.control import Reload, Reloaded
 
-    with _host_of(name, pid) as client:
+    client, name = _host_of(name, pid)
+    with client:
         request = Reload(client.next_id(), name)
         try:
             outcomes = client.ask(request, Reloaded, WAIT_S).outcomes
@@ -96,10 +97,16 @@ def _show(host: int, outcome: ReloadOutcome, *, as_json: bool) -> None:
     print(f"{one_line(outcome.name, 200)}  {outcome.outcome}{reason}{newer}")  # noqa: T201
 
 
-def _host_of(name: str | None, pid: int | None) -> ControlClient:
-    """The host with this pid; else the only host with the extension; else the only host, which may discover it now."""
-    from cli.hosts.find import connect, host_with
+def _host_of(name: str | None, pid: int | None) -> tuple[ControlClient, str | None]:
+    """The host with this pid; else the only host with the extension; else the only host, which may discover it now. The
+    name is that of the extension, also if it was named by its folder."""
+    from cli.hosts.find import connect, host_with, known_name
+    from wire.control import HostInfoReply, Info
 
-    if name is None or pid is not None:
-        return connect(pid)
-    return host_with(name, None)[0] or connect(None)
+    if name is None:
+        return connect(pid), None
+    if pid is None:
+        found = host_with(name, None)
+        return found.client or connect(None), found.name
+    client = connect(pid)
+    return client, known_name(name, client.ask(Info(client.next_id()), HostInfoReply).extensions)

@@ -25,7 +25,8 @@ BAR_WIDTH = 40
 def run_stats(name: str, pid: int | None, *, as_json: bool) -> int:
     """Prints the figures of an extension; returns the exit status. Raises `ControlError`, and `CommandLineError` for an
     unknown name."""
-    with host_of(name, pid) as client:
+    client, name = host_of(name, pid)
+    with client:
         found = client.ask(control.GetStats(client.next_id()), control.StatsReply).stats
     extension = found.extensions.get(name)
     if extension is None:
@@ -41,7 +42,8 @@ def run_stats(name: str, pid: int | None, *, as_json: bool) -> int:
 def run_restart(name: str, pid: int | None, *, as_json: bool) -> int:
     """Returns the exit status when the host has begun the restart. Raises `ControlError`, and `CommandLineError` for an
     unknown name."""
-    with host_of(name, pid) as client:
+    client, name = host_of(name, pid)
+    with client:
         client.ask(control.RestartExtension(client.next_id(), name), control.Ok)
         if as_json:
             print_json({"host": client.pid, "restarted": name})

@@ -37,7 +37,7 @@ NO_PROGRAM = "nothing to start"
 def run_status(name: str, pid: int | None, *, as_json: bool) -> int:
     """Prints one screen about the extension. Returns 0 if it works in a host or soon will, or needs no host; else 1.
     Raises `ControlError`, and `CommandLineError` for an unknown name or if several hosts have the extension."""
-    client, found = host_with(name, pid)
+    client, name, found = host_with(name, pid)
     if client is None:
         unanswering = [host.pid for host in found if host.info is None]
         return _print_not_running(name, unanswering, as_json=as_json)

@@ -15,7 +15,8 @@ STOP_S = 60.0
 def run_stop(name: str, pid: int | None, *, yes: bool, as_json: bool) -> int:
     """Returns the exit status when no process of the extension is left, or a person has said no. Raises `ControlError`,
     and `CommandLineError` for an unknown name, or if a person should be asked and there is none."""
-    with host_of(name, pid) as client:
+    client, name = host_of(name, pid)
+    with client:
         reply = order(
             client,
             name,
@@ -35,7 +36,8 @@ def run_stop(name: str, pid: int | None, *, yes: bool, as_json: bool) -> int:
 def run_start(name: str, pid: int | None, *, as_json: bool) -> int:
     """Returns the exit status when the host has begun the start. Raises `ControlError`, and `CommandLineError` for an
     unknown name."""
-    with host_of(name, pid) as client:
+    client, name = host_of(name, pid)
+    with client:
         reply = client.ask(control.StartExtension(client.next_id(), name), control.Switched)
         already = f"{terminal_text(name, 200)} needs no start: it is {reply.state}"
         said = f"host {client.pid} starts {terminal_text(name, 200)}"

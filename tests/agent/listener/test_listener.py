@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.extension_folder import extension
 from tests.support.replay_script import Script
 from tests.support.rpc_listener import listening
 from wire.exit_codes import Status
@@ -90,6 +91,19 @@ def test_sessions_are_kept_apart(zot, server):
         sessions = {client.ask("get_state")["data"]["session"]["id"] for client in clients}
         at.stop()
     assert len(sessions) == len(zot.session_files()) == 2
+
+
+def test_a_line_of_a_conversation_on_stderr_names_it(zot, server):
+    failing = extension(zot.folder, "exits_before_hello", name="failing", restart={"backoff_s": [60, 60]})
+    with listening(zot, server, "-e", failing) as at:
+        clients = [at.connect(), at.connect()]
+        for client in clients:
+            client.text("hello")
+        pids = [at.pid_of(client) for client in clients]
+        outcome = at.stop()
+    for pid in pids:
+        assert f"\nzot rpc: conversation {pid}: extension failing: " in outcome.stderr
+    assert "zot: " not in outcome.stderr
 
 
 def test_flags_that_fail_only_later_are_told_to_the_client(zot, server):

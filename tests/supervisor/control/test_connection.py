@@ -217,8 +217,8 @@ def test_a_system_that_does_not_tell_the_user_relies_on_the_folder(tmp_path):
 
 def test_without_descriptors_new_clients_wait(serving, monkeypatch):
     """A listening socket that cannot be emptied is readable all the time: it must not keep the loop busy."""
-    listening = serving.server._listener
-    real = listening._listener
+    listening = serving.server._listener._acceptor
+    real = listening.listener
 
     class Exhausted:
         accepts = 0
@@ -234,13 +234,13 @@ def test_without_descriptors_new_clients_wait(serving, monkeypatch):
             real.close()
 
     exhausted = Exhausted()
-    monkeypatch.setattr(listening, "_listener", exhausted)
+    monkeypatch.setattr(listening, "listener", exhausted)
     client = serving.client()
     serving.until(lambda: exhausted.accepts)
     for _ in range(5):
         serving.loop.run_until(lambda: False, serving.loop.clock())
     assert exhausted.accepts == 1
-    monkeypatch.setattr(listening, "_listener", real)
+    monkeypatch.setattr(listening, "listener", real)
     serving.skew += listener.ACCEPT_AGAIN_S
     assert client.ask(type="info", id="1")["id"] == "1"
 

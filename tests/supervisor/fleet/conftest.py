@@ -37,7 +37,7 @@ def scraper(serving: Serving, folder: Path) -> Iterator[Scraper]:
 @pytest.fixture
 def address(serving: Serving, scraper: Scraper) -> Iterator[tuple[str, int]]:
     listener = listen("127.0.0.1", 0)
-    server = MetricsServer(serving.loop, listener, scraper)
+    server = MetricsServer(serving.loop, listener, scraper, "metrics.example")
     yield listener.getsockname()
     server.close()
 

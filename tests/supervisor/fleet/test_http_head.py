@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.fleet.http_head import HEAD_LIMIT, REASONS, HeadReader, Refusal, Request, head, prefers_openmetrics
+from supervisor.fleet.http_head import (
+    HEAD_LIMIT,
+    REASONS,
+    HeadReader,
+    Refusal,
+    Request,
+    head,
+    is_local_host,
+    prefers_openmetrics,
+)
 
 OF_PROMETHEUS = (
     "application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,"
@@ -26,7 +35,7 @@ def read(*lines: str) -> Request | Refusal | None:
 
 def test_a_request_of_a_scraper():
     found = read("GET /metrics?a=b HTTP/1.1", "Host: localhost:9469", f"Accept: {OF_PROMETHEUS}", "")
-    assert found == Request("GET", "/metrics", wants_openmetrics=True, keeps_open=True)
+    assert found == Request("GET", "/metrics", wants_openmetrics=True, keeps_open=True, host="localhost:9469")
 
 
 def test_lines_may_end_without_a_carriage_return_and_begin_with_an_empty_one():
@@ -107,6 +116,30 @@ def test_any_lines_are_a_request_a_refusal_or_an_unfinished_head(lines: list[byt
 @given(st.text(max_size=100))
 def test_any_accept_header_chooses_a_format(accept: str):
     prefers_openmetrics(accept)
+
+
+@pytest.mark.parametrize(
+    ("field", "is_local"),
+    [
+        ("", True),
+        ("127.0.0.1:9469", True),
+        ("[::1]:9469", True),
+        ("LocalHost.", True),
+        ("mine.example:9469", True),
+        ("evil.example", False),
+        ("127.0.0.1.evil.example:9469", False),
+        ("localhost.evil.example", False),
+        ("[evil.example]:9469", False),
+        ("localhost, evil.example", False),
+    ],
+)
+def test_the_host_that_a_request_names(field: str, is_local: bool):
+    assert is_local_host(field, "Mine.example") is is_local
+
+
+@given(st.text(max_size=100))
+def test_any_host_is_judged(field: str):
+    is_local_host(field, "")
 
 
 def test_the_head_of_an_answer():

@@ -16,7 +16,7 @@ from supervisor.fleet.metrics_server import CLIENTS_LIMIT
 if TYPE_CHECKING:
     from tests.support.control_peer import Serving
 
-GET = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+GET = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 class Client:
@@ -109,7 +109,7 @@ def test_a_scraper_asks_again_and_again_on_one_connection(client):
 
 
 def test_a_reader_of_openmetrics_gets_it(client):
-    asked = GET.replace(b"Host: x", b"Accept: application/openmetrics-text; version=1.0.0")
+    asked = GET.replace(b"Host: localhost", b"Accept: application/openmetrics-text; version=1.0.0")
     status, fields, body = client().say(asked).answer()
     assert (status, fields["Content-Type"]) == (200, "application/openmetrics-text; version=1.0.0; charset=utf-8")
     assert body.endswith(b"# EOF\n")
@@ -132,6 +132,8 @@ def test_a_head_has_the_length_of_a_body_and_no_body(client):
         (b"GET /../../etc/passwd HTTP/1.0\r\n\r\n", 404, b"/metrics"),
         (b"DELETE /metrics HTTP/1.0\r\n\r\n", 405, b"GET"),
         (b"POST /metrics HTTP/1.1\r\nContent-Length: 4\r\n\r\nabcd", 405, b"body"),
+        (b"GET /metrics HTTP/1.0\r\nHost: evil.example:9469\r\n\r\n", 403, b"localhost"),
+        (b"GET / HTTP/1.0\r\nHost: METRICS.example:9469\r\n\r\n", 200, b"/metrics"),
         (b"hello\r\n\r\n", 400, b"HTTP"),
         (b"GET /metrics HTTP/1.1\r\nX: " + b"a" * (1 << 20), 431, b"KiB"),
         (b"GET /metrics HTTP/1.1\r\n" + b"X: a\r\n" * 10_000, 431, b"KiB"),

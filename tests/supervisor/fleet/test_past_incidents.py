@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.fleet.past_incidents import Traces, end_of, incidents_of, run_of_batch
+import pytest
+
+from supervisor.fleet.past_incidents import Traces, end_of, incident_text, incidents_of, run_of_batch
 from supervisor.traces.places import TRACE, new_id, runs_folder
 from wire import stats
 
@@ -46,6 +48,20 @@ def test_marks_of_extensions_are_told_in_the_order_of_their_times(tmp_path):
     ]
     assert (end_of(trace, 2000.0).time, end_of(trace, 2000.0).text) == (2000.0, "killed")
     assert said == []
+
+
+@pytest.mark.parametrize(
+    ("event", "text", "told"),
+    [
+        ("limit", "limit: it is over its limits: rss 80 MiB over rss_mb 60", "rss 80 MiB over rss_mb 60"),
+        ("limit", "it is over its limits: cpu 30 %; restarting it in 0.5 s", "cpu 30 %; restarting it in 0.5 s"),
+        ("no_verdict", "no verdict: no answer within 5 s", "no answer within 5 s"),
+        ("exited", "crashed: exit 3", "crashed: exit 3"),
+        ("failed", "given up: 3 exits in 2 s", "given up: 3 exits in 2 s"),
+    ],
+)
+def test_a_text_does_not_say_the_event_again(event: str, text: str, told: str):
+    assert incident_text(event, text) == told
 
 
 def test_the_newest_trace_of_a_process_is_its(tmp_path):

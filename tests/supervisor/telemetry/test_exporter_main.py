@@ -65,6 +65,7 @@ def test_its_environment_has_no_key():
     environ = {
         "ANTHROPIC_API_KEY": "a", "GITHUB_TOKEN": "b", "PATH": "c", "OTEL_EXPORTER_OTLP_HEADERS": "d",
         "HTTPS_PROXY": "e", "no_proxy": "f", "SSL_CERT_FILE": "g", "LD_PRELOAD": "h",
+        "OTEL_EXPORTER_OTLP_ENDPOINT": "  ",
     }  # fmt: skip
     assert "".join(sorted(exporter_environment(environ).values())) == "cdefg"
 

@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.telemetry.sampler import Sampler
-from supervisor.telemetry.settings import GRPC, Settings, read_settings
+from supervisor.telemetry.settings import GRPC, Settings, is_http_address, read_settings
 from wire.trace_context import TraceContext
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 VARIABLES = (
     "OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER", "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_TRACES_SAMPLER",
-    "OTEL_TRACES_SAMPLER_ARG", "OTEL_METRIC_EXPORT_INTERVAL", "OTEL_SDK_DISABLED", "TRACEPARENT", "TRACESTATE",
+    "OTEL_TRACES_SAMPLER_ARG", "OTEL_METRIC_EXPORT_INTERVAL", "OTEL_SDK_DISABLED",
+    "OTEL_EXPORTER_OTLP_ENDPOINT", "TRACEPARENT", "TRACESTATE",
 )  # fmt: skip
 
 
@@ -79,6 +80,45 @@ def test_an_interval_that_is_none(value):
 @pytest.mark.parametrize(("value", "seconds"), [("0.0001", 0.1), ("1e300", 86_400.0)])
 def test_an_interval_without_sense_is_bounded(value, seconds):
     assert read(OTEL_METRIC_EXPORT_INTERVAL=value) == Settings("http", "http", Sampler(), None, seconds, ())
+
+
+@pytest.mark.parametrize(
+    ("address", "is_one"),
+    [
+        ("http://localhost:4318", True),
+        ("HTTPS://me:secret@[::1]:4318/v1/traces?key=a b", True),
+        ("localhost:4318", False),
+        ("127.0.0.1:4318", False),
+        ("collector", False),
+        ("/var/run/collector.sock", False),
+        ("grpc://collector:4317", False),
+        ("http://", False),
+        ("http://collector:99999", False),
+        ("http://[::1", False),
+        ("http://a collector", False),
+    ],
+)
+def test_what_is_an_address(address: str, is_one: bool):
+    assert is_http_address(address) is is_one
+
+
+def test_an_address_that_cannot_be_one_is_told_once_and_without_its_secrets():
+    found = read(OTEL_EXPORTER_OTLP_ENDPOINT="me:hunter2@collector:4318")
+    assert (found.traces, found.metrics, found.exports) == ("none", "none", False)
+    assert found.remarks == (
+        "OTEL_EXPORTER_OTLP_ENDPOINT is no address such as http://localhost:4318; nothing is exported to it",
+    )
+    found = read(OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="collector:4318", OTEL_EXPORTER_OTLP_ENDPOINT="http://collector")
+    assert (found.traces, found.metrics) == ("none", "http")
+    assert found.remarks[0].startswith("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no address")
+
+
+@pytest.mark.parametrize(
+    "others",
+    [{"OTEL_TRACES_EXPORTER": "console", "OTEL_METRICS_EXPORTER": "none"}, {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}],
+)
+def test_an_address_that_is_not_used_or_is_one_of_grpc_is_not_looked_at(others):
+    assert read(True, OTEL_EXPORTER_OTLP_ENDPOINT="collector:4317", **others).remarks == ()
 
 
 def test_the_context_in_which_it_was_started():

@@ -222,6 +222,15 @@ def test_the_folder_of_an_installed_one_names_it(zot: Zot, host: Hosted) -> None
     extension(zot.home / "extensions", "echo").rename(zot.home / "extensions" / "parrot")
     changed = run(zot, "ext", "limit", "parrot", "rss_mb=300")
     assert changed.stderr.splitlines()[0] == f"zot ext limit: host {host.pid} limits echo now: rss_mb 300"
+    named = ("--host", str(host.pid))
+    for where in ((), named):
+        assert run(zot, "ext", "status", "parrot", "--json", *where).json_lines[0]["name"] == "echo"
+        assert run(zot, "ext", "stats", "parrot", "--json", *where).json_lines[0]["name"] == "echo"
+        assert run(zot, "ext", "call", "parrot", "echo", '{"text": "hi"}', *where).text == "hi\n"
+        assert "no such extension" not in run(zot, "ext", "reload", "parrot", *where).stderr
+        assert f"host {host.pid} restarts echo" in run(zot, "ext", "restart", "parrot", *where).stderr
+    assert f"host {host.pid} has stopped echo" in run(zot, "ext", "stop", "parrot", "--yes").stderr
+    assert "no such extension: 'parro'" in run(zot, "ext", "status", "parro", *named).stderr
 
 
 def test_a_link_to_the_file_stays_a_link(zot: Zot, tmp_path: Path) -> None:
