@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import threading
+from contextlib import suppress
 from functools import partial
 
 import psutil
@@ -159,7 +160,7 @@ def test_the_end_of_the_runtime_leaves_nothing_of_a_call(begin, tmp_path):
     args = {"command": f"echo $$ > {tmp_path / 'pid'}; exec sleep 600"}
 
     def wait():
-        with pytest.raises(ClosedError):
+        with suppress(ClosedError):  # or it has the result of a call that was cancelled, which came just before
             half.zot("call_tool", "bash", args)
         ended.append(True)
 

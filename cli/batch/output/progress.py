@@ -191,7 +191,7 @@ def runs_table(runs: Sequence[RunView], width: int, height: int) -> list[Text]:
         for name in HEADINGS
     }
     for name in GIVES_WAY:
-        if sum(widths[key] + 2 for key in kept) - 2 > width:
+        if name in kept and sum(widths[key] + 2 for key in kept) - 2 > width:
             kept.remove(name)
     lines = [Text("  ".join(_cell(name, name, widths[name]) for name in kept).rstrip(), "bold")]
     for run, row in zip(shown, rows, strict=True):
