@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -54,7 +56,8 @@ class OtlpReceiver:
         self.released = threading.Event()
         """Set at the end: a handler that gives no answer may wait for it."""
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server.daemon_threads = False  # each is joined at the end
+        self.connections: list[socket.socket] = []
         self._server.receiver = self  # type: ignore[attr-defined]
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
 
@@ -65,6 +68,9 @@ class OtlpReceiver:
     def __exit__(self, *_: object) -> None:
         self.released.set()
         self._server.shutdown()
+        for connection in self.connections:
+            with suppress(OSError):  # it has ended
+                connection.shutdown(socket.SHUT_RDWR)
         self._server.server_close()
         self._thread.join()
 
@@ -143,6 +149,10 @@ class Handler(BaseHTTPRequestHandler):
     @property
     def receiver(self) -> OtlpReceiver:
         return self.server.receiver  # type: ignore[attr-defined, no-any-return]
+
+    def setup(self) -> None:
+        super().setup()
+        self.receiver.connections.append(self.connection)
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
