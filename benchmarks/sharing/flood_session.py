@@ -5,6 +5,7 @@ socket takes, whether they are answered or not). Prints "ready"; each line on st
 it is stopped, it reads what still comes, and prints the number of calls that it has sent.
 """
 
+import os
 import select
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ run = RawRun(path, f"flood-{at_once}", extension=extension)
 call, sock = run.line(TOOL_CALL), run.sock
 print("ready", flush=True)
 number = open_ = 0
-while sys.stdin.readline():
+while os.read(0, 1):  # not more: the next line ends the flood, and `select` does not see what has been read
     waiting, first = b"", number
     while not select.select([sys.stdin], [], [], 0)[0]:
         if not waiting:
@@ -28,7 +29,7 @@ while sys.stdin.readline():
             open_ -= sock.recv(1 << 18).count(b"\n")
         if writable:
             waiting = waiting[sock.send(waiting) :]
-    sys.stdin.readline()
+    os.read(0, 1)
     while open_:
         if waiting:
             waiting = waiting[sock.send(waiting) :]
