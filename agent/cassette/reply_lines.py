@@ -10,8 +10,8 @@ from msgspec import Meta
 
 Tokens = Annotated[int, Meta(ge=0, le=10**12)]
 Seconds = Annotated[float, Meta(ge=0, le=10**9)]
-QUOTED = 60
-"""Maximum of a quoted value in characters."""
+QUOTED, SAID = 60, 200
+"""Maximum of a quoted value, and of a fault in words, in characters."""
 
 
 class Counts(msgspec.Struct):
@@ -160,8 +160,9 @@ def _problem(value: Any, kind: Any) -> str | None:
 def _in_words(value: Any, fault: str) -> str:
     """msgspec's error together with the wrong value."""
     from wire.field_errors import explain, fault_steps
+    from wire.text import one_line
 
-    said = explain(Final, fault)
+    said = one_line(explain(Final, fault), SAID)  # it may quote a value of any length
     try:
         for step in fault_steps(fault):
             value = value[step]

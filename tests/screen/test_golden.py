@@ -25,7 +25,7 @@ REWRITES = "ZOT_TEST_WRITE_SCREENS"
 VARIES = (
     (r"\d+\.\d+ s\b|\d+\.\d+s\b|\b\d+ s\b", "<time>"),
     (r"\$\d+\.\d+", "<dollars>"),
-    (r"\d+\.\d MiB", "<size>"),
+    (r" \b\d\.\d MiB|\d+\.\d MiB", "<size>"),  # of the same width in its column
 )
 MARKDOWN = """# Findings
 
