@@ -38,6 +38,7 @@ _EVERYWHERE = re.compile(
 """Addresses, which stay; `<` and `&`, also after a backslash; and other signs after a backslash."""
 _OUTSIDE_SPANS = re.compile(rf"(`+)(?!`).*?(?<!`)\1(?!`)|`+|{_EVERYWHERE.pattern}", re.DOTALL)
 """The same, and spans of code, which stay."""
+_GOES_ON = re.compile(r"(?i:://|www\.)[^\s<]*<[^\s`]*`")
 _ENTITIES = {"<": "&lt;", "&": "&amp;"}
 _TICKS = re.compile(r"`+")
 _MEANING = re.compile(r"([\\`*_\[\]<>#|~&])")
@@ -107,8 +108,11 @@ def _blocks(text: str, count: int) -> Iterator[tuple[int, int, Token | None]]:
 
 
 def _are_spans_clear(text: str) -> bool:
-    """Whether all backticks belong to spans: GitHub's reader misses a span after backticks that begin none."""
-    return all(found[1] or not found[0].startswith("`") for found in _OUTSIDE_SPANS.finditer(text))
+    """Whether all backticks belong to spans. GitHub's reader misses a span after backticks that begin none, and takes
+    backticks as a part of an address that goes on behind an escaped `<`."""
+    return not _GOES_ON.search(text) and all(
+        found[1] or not found[0].startswith("`") for found in _OUTSIDE_SPANS.finditer(text)
+    )
 
 
 def _has_html(text: str) -> bool:

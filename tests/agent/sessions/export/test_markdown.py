@@ -68,6 +68,7 @@ SIGNS = [
 @example("|a|b|\n|-|-|\n|`x | <img src=x> `|")
 @example("`` a `b` `<img src=x>`")
 @example("see https://x`<img src=x>`")
+@example("https://x</b>`<img src=x>`")
 @example("~~~|`\n|-|-|\n<img src=x>")
 @example("- ~~~|`\n  |-|-|\n  <img src=x>")
 @example("[^1]: a\n\n    <img src=x>\n\na[^1]")
